@@ -1,7 +1,10 @@
-"""Rewrites the parts of the docs that come from the registry: `make docs`. A test holds them to it."""
+"""Rewrites the parts of the docs that come from the registry: `make docs`. A test holds them to
+it.
+"""
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
 import tempfile
@@ -68,7 +71,9 @@ SIX = ("auto", "mdav", "v-mdav", "imhm", "hm", "t-first")
 
 
 def methods_table() -> str:
-    """The registry as a Markdown table, after a sentence on the groups of those that form larger ones than others."""
+    """The registry as a Markdown table, after a sentence on the groups of those that form larger
+    ones than others.
+    """
     found = [method for _, members in by_family(methods()) for method in members]
     usual = {k: 2 * k - 1 for k in (3, 10)}
     others = [
@@ -86,10 +91,12 @@ def methods_table() -> str:
     ]
     for method in found:
         parameters = "; ".join(
-            f"`{p.name}={p.default}` ({p.describes.replace(' | ', ', ')})" for p in method.parameters
+            f"`{p.name}={p.default}` ({p.describes.replace(' | ', ', ')})"
+            for p in method.parameters
         )
         lines.append(
-            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | {method.source} |"
+            f"| `{method.name}` | {method.summary} | {method.good_for} | {parameters} | "
+            f"{method.source} |"
         )
     return "\n".join(lines)
 
@@ -133,14 +140,20 @@ def labels_table() -> str:
             if format.read_only:
                 continue
             path = Path(folder) / f"probe{format.suffixes[0]}"
-            cells = [_comes_back_labelled(column, labels, path) for column, labels in LABELS.values()]
+            cells = [
+                _comes_back_labelled(column, labels, path) for column, labels in LABELS.values()
+            ]
             lines.append(f"| {format.name} | {', '.join(format.suffixes)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _comes_back_labelled(column: pa.Array, labels: Labels, path: Path) -> str:
-    """Whether labels are in the file itself, in the same codes or in others, or in the file beside."""
-    table = with_labels(pa.table({"number": range(len(column)), "probe": column}), {"probe": labels})
+    """Whether labels are in the file itself, in the same codes or in others, or in the file
+    beside.
+    """
+    table = with_labels(
+        pa.table({"number": range(len(column)), "probe": column}), {"probe": labels}
+    )
     write_table(table, path)
     format = format_of(path)
     found = labels_of(format.read(path, **reading_back(path)).schema.field("probe"))
@@ -179,7 +192,9 @@ def options_table() -> str:
             takes = getattr(declared, "describes", "").replace(" | ", ", ")
             takes = ", ".join(declared.choices) if isinstance(declared, Choice) else takes
             takes = takes.replace("|", "\\|")
-            lines.append(f'| `{flag_of(option)}` | `{setting}={{"{name}": …}}` | {declared.help} | {takes} |')
+            lines.append(
+                f'| `{flag_of(option)}` | `{setting}={{"{name}": …}}` | {declared.help} | {takes} |'
+            )
     return "\n".join(lines)
 
 
@@ -194,14 +209,32 @@ def with_generated_parts(text: str) -> str:
     return text
 
 
+def modules_table() -> str:
+    """Return every module of the package with the first sentence of its docstring."""
+    root = ROOT / "src" / "microagg"
+    lines: list[str] = []
+    for folder in sorted({path.parent for path in root.rglob("*.py")}):
+        name = folder.relative_to(root.parent).as_posix()
+        lines += ["", f"## {name}", ""]
+        for path in sorted(folder.glob("*.py")):
+            doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+            first = " ".join(doc.split("\n\n")[0].split())
+            if path.name == "__init__.py":
+                lines += [first, ""]
+            else:
+                lines.append(f"- `{path.name}`: {first}")
+    return "\n".join(lines)
+
+
 PARTS = {
+    "modules": modules_table,
     "methods": methods_table,
     "six methods": six_methods,
     "formats": formats_table,
     "labels": labels_table,
     "options": options_table,
 }
-PAGES = ("README.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
+PAGES = ("README.md", "docs/modules.md", "docs/methods.md", "docs/formats.md", "docs/files.md")
 
 SCHEMA = ROOT / "docs" / "settings.schema.json"
 

@@ -1,8 +1,8 @@
 """Writes docs/hybrid.md, figures and all: `MICROAGG_REFERENCE_DATA=... python docs/hybrid.py`.
 
-What PFSOM finds in made-up mixtures, and the trade-off of HM-PFSOM beside that of Abidi, Ben Yahia and Perera 2020,
-tables 9 to 12, whose figures stand in studies/published_hybrid.csv. Every other figure, and every count in the text, is
-computed here.
+What PFSOM finds in made-up mixtures, and the trade-off of HM-PFSOM beside that of Abidi, Ben Yahia
+and Perera 2020, tables 9 to 12, whose figures stand in studies/published_hybrid.csv. Every other
+figure, and every count in the text, is computed here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def reference(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def figures_of(points: np.ndarray, confidential: np.ndarray, labels: np.ndarray) -> Figures:
-    """Equation 2 (the smallest over the groups) and equation 1 (for each record, in percent) on group means."""
+    """Equation 2 (the smallest over the groups) and equation 1 (for each record, in percent) on
+    group means.
+    """
     released = sums.group_means(points, labels, int(labels.max()) + 1)[labels]
     names = tuple(f"q{j}" for j in range(points.shape[1]))
     columns = {f"c{j}": np.ascontiguousarray(column) for j, column in enumerate(confidential.T)}
@@ -81,13 +83,19 @@ def found_in_mixtures() -> str:
         for seed in range(20):
             points, centres = mixture(seed, **kind)
             for index in INDICES:
-                right[index] += pfsom(points, rng=random.seeded(0), validity=index).clusters == len(centres)
-        lines.append(f"| {name} | " + " | ".join(f"{right[index]} of 20" for index in INDICES) + " |")
+                right[index] += pfsom(points, rng=random.seeded(0), validity=index).clusters == len(
+                    centres
+                )
+        lines.append(
+            f"| {name} | " + " | ".join(f"{right[index]} of 20" for index in INDICES) + " |"
+        )
     return "\n".join(lines)
 
 
 def at_the_same_k(name: str) -> tuple[str, int, int, int]:
-    """A data set as a whole, and in how many of all runs the direction is the paper's: at equal k, at equal sizes."""
+    """A data set as a whole, and in how many of all runs the direction is the paper's: at equal k,
+    at equal sizes.
+    """
     points, confidential = reference(name)
     lines = [
         f"| {name}, k | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",
@@ -97,9 +105,13 @@ def at_the_same_k(name: str) -> tuple[str, int, int, int]:
     for k in KS:
         plain = figures_of(points, confidential, ma.partition(points, k, "mdav"))
         runs = [
-            figures_of(points, confidential, ma.partition(points, k, "hm-pfsom", confidential=confidential, seed=seed))
+            figures_of(
+                points,
+                confidential,
+                ma.partition(points, k, "hm-pfsom", confidential=confidential, seed=seed),
+            )
             for seed in SEEDS
-        ]  # fmt: skip
+        ]
         held += sum(run.sse_i > plain.sse_i and run.il > plain.il for run in runs)
         held_at_size += sum(_higher_at_the_same_size(run, points, confidential) for run in runs)
         lines.append(f"| {k} | {beside(runs[0], plain)} |")
@@ -107,31 +119,43 @@ def at_the_same_k(name: str) -> tuple[str, int, int, int]:
 
 
 def _higher_at_the_same_size(run: Figures, points: np.ndarray, confidential: np.ndarray) -> bool:
-    """Whether both figures are higher than those of MDAV with groups as large as the smallest here."""
+    """Whether both figures are higher than those of MDAV with groups as large as the smallest
+    here.
+    """
     plain = figures_of(points, confidential, ma.partition(points, run.smallest, "mdav"))
     return run.sse_i > plain.sse_i and run.il > plain.il
 
 
 def in_each_part(name: str) -> tuple[str, str, int, int]:
-    """Parts and classes, the table in the paper's own setting, and how often its direction holds."""
+    """Parts and classes, the table in the paper's own setting, and how often its direction
+    holds.
+    """
     points, confidential = reference(name)
     rng = random.seeded(0, "hm-pfsom")
     parts = split_into_parts(points, 1, rng=rng)
     classes_in = ConfidentialClasses(as_attributes(confidential, len(points)))
     sizes, held, rows = [], 0, 0
     lines = [
-        f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",
+        f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min "
+        f"SSE_i | mdav | IL | mdav |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for number, records in enumerate(records_by_label(parts), start=1):
         classes = classes_in.of(records, rng)
-        own, secret = np.ascontiguousarray(points[records]), np.ascontiguousarray(confidential[records])
+        own, secret = (
+            np.ascontiguousarray(points[records]),
+            np.ascontiguousarray(confidential[records]),
+        )
         sizes.append(f"{len(records)} ({', '.join(map(str, np.bincount(classes)))})")
         for count in PER_CLASS:
             if np.bincount(classes).min() < 2 * count:
                 continue
             diverse = figures_of(own, secret, diverse_groups(own, classes, 2, count))
-            labels = ma.partition(own, count, "mdav") if count > 1 else np.arange(len(own), dtype=np.int32)
+            labels = (
+                ma.partition(own, count, "mdav")
+                if count > 1
+                else np.arange(len(own), dtype=np.int32)
+            )
             plain = figures_of(own, secret, labels)
             held, rows = held + (diverse.sse_i > plain.sse_i and diverse.il > plain.il), rows + 1
             lines.append(f"| {number} | {count} | {beside(diverse, plain)} |")
@@ -141,7 +165,8 @@ def in_each_part(name: str) -> tuple[str, str, int, int]:
 def beside(diverse: Figures, plain: Figures) -> str:
     """Cells of a table: each figure of HM-PFSOM, then that of MDAV."""
     return (
-        f"{diverse.groups} | {plain.groups} | {diverse.smallest} | {plain.smallest} | {diverse.sse_i:.2f} | "
+        f"{diverse.groups} | {plain.groups} | {diverse.smallest} | {plain.smallest} | "
+        f"{diverse.sse_i:.2f} | "
         f"{plain.sse_i:.2f} | {diverse.il:.2f} | {plain.il:.2f}"
     )
 
@@ -149,13 +174,25 @@ def beside(diverse: Figures, plain: Figures) -> str:
 def printed(name: str) -> tuple[str, int, int, int]:
     """The paper's own table, and in how many of its rows SSE_i, and IL, are higher than MDAV's."""
     lines = [
-        f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min SSE_i | mdav | IL | mdav |",
+        f"| {name}, part | of each class | groups | mdav | smallest group | mdav | min "
+        f"SSE_i | mdav | IL | mdav |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     rows = [row for row in read_rows("published_hybrid.csv") if name in row["part"]]
-    order = ("groups", "groups_mdav", "smallest", "smallest_mdav", "sse_i", "sse_i_mdav", "il", "il_mdav")
+    order = (
+        "groups",
+        "groups_mdav",
+        "smallest",
+        "smallest_mdav",
+        "sse_i",
+        "sse_i_mdav",
+        "il",
+        "il_mdav",
+    )
     for row in rows:
-        lines.append(f"| {row['part']} | {row['k']} | " + " | ".join(row[column] for column in order) + " |")
+        lines.append(
+            f"| {row['part']} | {row['k']} | " + " | ".join(row[column] for column in order) + " |"
+        )
     higher = [float(row["sse_i"]) > float(row["sse_i_mdav"]) for row in rows]
     dearer = [float(row["il"]) > float(row["il_mdav"]) for row in rows]
     return "\n".join(lines), sum(higher), sum(dearer), len(rows)
@@ -206,7 +243,8 @@ def told_beside(rows: list[list[str]]) -> str:
     dearer = [sum(float(row[2]) > float(row[column]) for row in rows) for column in (4, 6)]
     lines = [header, "|" + "---|" * 8, *("| " + " | ".join(row) + " |" for row in rows)]
     return "\n".join(lines) + (
-        f"\n\nHM-PFSOM loses more than `hybrid` with l=2 in {dearer[0]} of {len(rows)} rows, and more than `auto` with l=2 in {dearer[1]}."
+        f"\n\nHM-PFSOM loses more than `hybrid` with l=2 in {dearer[0]} of {len(rows)} "
+        f"rows, and more than `auto` with l=2 in {dearer[1]}."
     )
 
 
@@ -219,17 +257,31 @@ def document() -> str:
         theirs, higher, dearer, printed_rows = printed(name)
         parts.append(
             PER_DATA_SET.format(
-                name=name, table=table, held=held, held_at_size=held_at_size, runs=runs, sizes=sizes, own=own, held_in_parts=held_in_parts,
-                rows=rows, theirs=theirs, higher=higher, dearer=dearer, printed_rows=printed_rows, seeds=len(SEEDS),
+                name=name,
+                table=table,
+                held=held,
+                held_at_size=held_at_size,
+                runs=runs,
+                sizes=sizes,
+                own=own,
+                held_in_parts=held_in_parts,
+                rows=rows,
+                theirs=theirs,
+                higher=higher,
+                dearer=dearer,
+                printed_rows=printed_rows,
+                seeds=len(SEEDS),
                 paper=PAPER_PARTS[name],
             )
-        )  # fmt: skip
+        )
     return "\n".join(parts)
 
 
 PAPER_PARTS = {
-    "Census": "382 (145, 164, 73); 376 (50, 121, 103, 103: one more than the part has); 322 (115, 207)",
-    "EIA": "464 (238, 78, 148); 1195 (828, 233, 134); 106 (37, 69); 1191 (273, 918); 1136 (259, 877)",
+    "Census": "382 (145, 164, 73); 376 (50, 121, 103, 103: one more than the part has); 322 (115, "
+    "207)",
+    "EIA": "464 (238, 78, 148); 1195 (828, 233, 134); 106 (37, 69); 1191 (273, 918); 1136 (259, "
+    "877)",
 }
 
 INTRODUCTION = """# Hybrid microaggregation: PFSOM and HM-PFSOM

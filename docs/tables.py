@@ -1,12 +1,15 @@
-"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py [STATE [--finished]]`.
+"""Writes the figures of docs/tables.md: `MICROAGG_REFERENCE_DATA=... python docs/tables.py [STATE
+[--finished]]`.
 
-Rows go to the file STATE as they are made, and those that it has are not made again: a run that was killed goes on where it was (all
-take half an hour). With `--finished` only those that it has go to the page, and the page says which are not there.
+Rows go to the file STATE as they are made, and those that it has are not made again: a run that was
+killed goes on where it was (all take half an hour). With `--finished` only those that it has go to
+the page, and the page says which are not there.
 
-What is between the marks in docs/tables.md is written here; the words around it are not. Adult is protected with every k, scale
-and effort of `RUNS`. Beside it stands what full-domain generalisation leaves of the same table: all levels of the hierarchies in
-`tables/hierarchies` are tried in all combinations, and of those that reach k with at most a tenth of the records left out, the one
-that keeps the most cells is taken, and the one that loses the least detail.
+What is between the marks in docs/tables.md is written here; the words around it are not. Adult is
+protected with every k, scale and effort of `RUNS`. Beside it stands what full-domain generalisation
+leaves of the same table: all levels of the hierarchies in `tables/hierarchies` are tried in all
+combinations, and of those that reach k with at most a tenth of the records left out, the one that
+keeps the most cells is taken, and the one that loses the least detail.
 """
 
 from __future__ import annotations
@@ -28,7 +31,16 @@ import pandas as pd
 import microagg as ma
 
 PAGE = Path(__file__).parent / "tables.md"
-QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
+QUASI = [
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+]
 CATEGORICAL = [name for name in QUASI if name != "age"]
 KS = (3, 5, 10, 25)
 RUNS = [(effort, scale) for effort in ("quick", "balanced") for scale in ("zscore", "minmax")]
@@ -47,7 +59,9 @@ class Kept:
     unchanged: dict[str, float]
     """Cells as they were, in percent, by column."""
     detail: float
-    """Detail lost, in percent: the mean share of the other values that a released one stands for; all where it is left out."""
+    """Detail lost, in percent: the mean share of the other values that a released one stands for;
+    all where it is left out.
+    """
 
 
 def reference_table(name: str) -> Path:
@@ -61,7 +75,9 @@ def read_adult() -> pd.DataFrame:
 
 
 def protected(table: pd.DataFrame, k: int, effort: str, scale: str) -> ma.Release:
-    """A release of Adult; its seed decides a few moves only, and is fixed so that the figures can be had again."""
+    """A release of Adult; its seed decides a few moves only, and is fixed so that the figures can
+    be had again.
+    """
     return ma.anonymize(
         table, k=k, quasi=QUASI, confidential=["salary-class"], effort=effort, scale=scale, seed=0
     )
@@ -78,7 +94,8 @@ def row_of_adult(table: pd.DataFrame, k: int, effort: str, scale: str) -> str:
     release = protected(table, k, effort, scale)
     loss = release.loss
     return (
-        f"{loss['IL_within']:.2f} % | {loss['IL']:.2f} % | {loss.get('IL_zscore', loss['IL']):.2f} % | "
+        f"{loss['IL_within']:.2f} % | {loss['IL']:.2f} % | "
+        f"{loss.get('IL_zscore', loss['IL']):.2f} % | "
         f"{changed_cells(release):.2f} % | {release.changes['age'].moved:.2f} years |"
     )
 
@@ -92,29 +109,38 @@ def of_adult(table: pd.DataFrame, state: Path | None, finished_only: bool) -> st
         finished = [line for line in known if line.startswith(start)]
         if finished_only and not finished:
             continue
-        rows[k, effort, scale] = finished[0] if finished else start + row_of_adult(table, k, effort, scale)
+        rows[k, effort, scale] = (
+            finished[0] if finished else start + row_of_adult(table, k, effort, scale)
+        )
         if state and not finished:
             with state.open("a", encoding="utf-8") as file:
                 file.write(rows[k, effort, scale] + "\n")
     lines = [
-        "| k | effort | scale | IL_within | IL | IL in z-scores | categorical cells changed | age off by |",
+        "| k | effort | scale | IL_within | IL | IL in z-scores | categorical cells "
+        "changed | age off by |",
         "|---|---|---|---|---|---|---|---|",
     ]
     cells = [(k, effort, scale) for k in KS for effort, scale in RUNS]
-    absent = [f"k = {k} {effort} {scale}" for k, effort, scale in cells if (k, effort, scale) not in rows]
+    absent = [
+        f"k = {k} {effort} {scale}" for k, effort, scale in cells if (k, effort, scale) not in rows
+    ]
     told = f"\n\nNot measured: {', '.join(absent)}." if absent else ""
     return "\n".join([*lines, *(rows[cell] for cell in cells if cell in rows)]) + told
 
 
 @functools.cache
 def levels_of(name: str) -> dict[str, list[str]]:
-    """The hierarchy of a column: each value with what stands for it, level by level, itself first."""
+    """The hierarchy of a column: each value with what stands for it, level by level, itself
+    first.
+    """
     lines = reference_table(f"hierarchies/{name}.csv").read_text("utf-8").splitlines()
     return {path[0]: path for path in (line.split(";") for line in lines if line)}
 
 
 def coded(table: pd.DataFrame) -> Coded:
-    """Each column on each level of its hierarchy: a number for each record, and the share of the other values it stands for."""
+    """Each column on each level of its hierarchy: a number for each record, and the share of the
+    other values it stands for.
+    """
     found: Coded = {}
     for name in QUASI:
         paths = levels_of(name)
@@ -177,11 +203,14 @@ def beside_generalisation(table: pd.DataFrame) -> str:
     other = generalisations(table)
     for k in KS:
         ours = {
-            name: change.unchanged for name, change in protected(table, k, "quick", "zscore").changes.items()
+            name: change.unchanged
+            for name, change in protected(table, k, "quick", "zscore").changes.items()
         }
         rows = [("microagg, quick", 0.0, ours)]
         for way, kept in zip(
-            ("generalised, most cells kept", "generalised, least detail lost"), other[k], strict=True
+            ("generalised, most cells kept", "generalised, least detail lost"),
+            other[k],
+            strict=True,
         ):
             rows.append((way, kept.left_out, kept.unchanged))  # fmt: skip
         for way, left_out, unchanged in rows:
@@ -195,8 +224,10 @@ def conditions() -> str:
     """When and where the figures were made."""
     today = datetime.datetime.now(datetime.UTC).date()
     return (
-        f"Made by `docs/tables.py` on {today} (microagg {ma.__version__}, Python {platform.python_version()}, {platform.machine()}): "
-        "30,162 records, seed 0, the columns of the command above. The figures do not depend on the machine's speed."
+        f"Made by `docs/tables.py` on {today} (microagg {ma.__version__}, Python "
+        f"{platform.python_version()}, {platform.machine()}): "
+        "30,162 records, seed 0, the columns of the command above. The figures do not "
+        "depend on the machine's speed."
     )
 
 
@@ -204,7 +235,10 @@ def with_part(page: str, name: str, content: str) -> str:
     """The page with what is between the marks of this name replaced."""
     begin, end = f"<!-- {name}: written by docs/tables.py -->\n", f"\n<!-- end of {name} -->"
     changed, count = re.subn(
-        re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + content + end, page, flags=re.DOTALL
+        re.escape(begin) + ".*?" + re.escape(end),
+        lambda _: begin + content + end,
+        page,
+        flags=re.DOTALL,
     )
     if count != 1:
         raise SystemExit(f"docs/tables.md has no part of the name {name}")

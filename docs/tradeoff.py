@@ -1,11 +1,14 @@
-"""Draws docs/pictures/tradeoff.png: loss against risk as k grows: `MICROAGG_REFERENCE_DATA=... python docs/tradeoff.py`.
+"""Draws docs/pictures/tradeoff.png: loss against risk as k grows: `MICROAGG_REFERENCE_DATA=...
+python docs/tradeoff.py`.
 
-The setting of Abidi, Ben Yahia and Perera 2020, figures 1 to 6: individual ranking, runs along the first principal component
-and MDAV on min-max scaled data, k from 2 to 30, loss by their equation 1 (IL1s, here for each record and in percent) and
-risk by record linkage. They do not print which columns are the quasi-identifiers; we take the first ones: 5 of Census, 5 of
-Tarragona, and the first 7 of the 11 columns that they keep of EIA (MONTH, then revenues and sales). Group means are not
-rounded. Linkage measures distances on z-scores, goes from each released record to the originals, and counts a tie among m as 1/m.
-With a path as its only argument it keeps its state there and can be stopped and started again.
+The setting of Abidi, Ben Yahia and Perera 2020, figures 1 to 6: individual ranking, runs along the
+first principal component and MDAV on min-max scaled data, k from 2 to 30, loss by their equation 1
+(IL1s, here for each record and in percent) and risk by record linkage. They do not print which
+columns are the quasi-identifiers; we take the first ones: 5 of Census, 5 of Tarragona, and the
+first 7 of the 11 columns that they keep of EIA (MONTH, then revenues and sales). Group means are
+not rounded. Linkage measures distances on z-scores, goes from each released record to the
+originals, and counts a tie among m as 1/m. With a path as its only argument it keeps its state
+there and can be stopped and started again.
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ MEASURES = {
 }
 KS = range(2, 31)
 CAPTION = (
-    "Quasi-identifiers: the first 5 columns of Census and of Tarragona; of EIA, MONTH and the first 6 revenue and sales columns. "
-    "Min-max scaled, means not rounded.\nLoss: mean |x − x'| / (√2 S) in percent. Risk: released records whose nearest original is "
+    "Quasi-identifiers: the first 5 columns of Census and of Tarragona; of EIA, MONTH "
+    "and the first 6 revenue and sales columns. "
+    "Min-max scaled, means not rounded.\nLoss: mean |x − x'| / (√2 S) in percent. Risk: "
+    "released records whose nearest original is "
     "their own, distances on z-scores, a tie among m counts 1/m."
 )
 
@@ -40,23 +45,34 @@ def curves(state: Path | None = None) -> dict[str, Comparison]:
     """The comparison on each data set."""
     return {
         name: compare(
-            load_reference(name, columns)[:, :count], ks=KS, methods=list(METHODS), loss="il1s-percent",
-            measures=list(MEASURES), scale="minmax", precision="full", state=state, name=name,
+            load_reference(name, columns)[:, :count],
+            ks=KS,
+            methods=list(METHODS),
+            loss="il1s-percent",
+            measures=list(MEASURES),
+            scale="minmax",
+            precision="full",
+            state=state,
+            name=name,
         )
         for name, (columns, count) in DATA.items()
-    }  # fmt: skip
+    }
 
 
 def draw(found: dict[str, Comparison]) -> None:
     """A column of panels for each data set: loss above, risk below."""
-    figure, panels = pyplot.subplots(2, len(found), figsize=(11.0, 6.6), sharex=True, layout="constrained")
+    figure, panels = pyplot.subplots(
+        2, len(found), figsize=(11.0, 6.6), sharex=True, layout="constrained"
+    )
     for column, (name, comparison) in enumerate(found.items()):
         for row, (measure, title) in enumerate(MEASURES.items()):
             axes = panels[row, column]
             for method, colour in METHODS.items():
                 own = [entry for entry in comparison.rows if entry.method == method]
                 values = [entry.figures[measure] for entry in own]
-                axes.plot([entry.k for entry in own], values, color=colour, linewidth=1.8, label=method)
+                axes.plot(
+                    [entry.k for entry in own], values, color=colour, linewidth=1.8, label=method
+                )
             axes.set_ylim(bottom=0.0)
             axes.grid(color="#dddddd", linewidth=0.6)
             axes.spines[["top", "right"]].set_visible(False)

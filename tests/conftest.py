@@ -35,7 +35,9 @@ def reference_data() -> Path:
 
 @pytest.fixture(scope="session")
 def pycanon() -> str:
-    """A python that has pycanon, which pins its dependencies so hard that it needs an environment of its own."""
+    """A python that has pycanon, which pins its dependencies so hard that it needs an environment
+    of its own.
+    """
     interpreter = os.environ.get("MICROAGG_PYCANON")
     if interpreter:
         return interpreter

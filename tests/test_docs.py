@@ -44,9 +44,9 @@ def generated(name: str) -> str:
 
 
 def test_the_schema_of_settings_is_current() -> None:
-    assert (ROOT / "docs" / "settings.schema.json").read_text("utf-8") == generator().schema_text(), (
-        "run `make docs`"
-    )
+    assert (ROOT / "docs" / "settings.schema.json").read_text(
+        "utf-8"
+    ) == generator().schema_text(), "run `make docs`"
 
 
 def test_the_settings_that_the_docs_show_are_read(tmp_path: Path) -> None:
@@ -72,6 +72,22 @@ def test_the_page_of_methods_has_the_registry_as_it_is() -> None:
     assert "19 for k = 10" not in page
 
 
+def test_the_index_of_modules_is_current() -> None:
+    page = (ROOT / "docs" / "modules.md").read_text("utf-8")
+    assert generated("docs/modules.md") == page, "run `make docs`"
+    assert "`in_memory.py`" in page
+
+
+def test_the_architecture_names_every_folder_and_no_other() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert len(page.splitlines()) <= 200
+    folders = {path.parent.name for path in (ROOT / "src" / "microagg").glob("*/__init__.py")}
+    assert set(re.findall(r"\*\*`(\w+)/`\*\*", page)) == folders
+    for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
+        roots = (ROOT, ROOT / "src" / "microagg")
+        assert any((root / path).exists() for root in roots), path
+
+
 def test_the_readme_has_six_of_them() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert generated("README.md") == readme, "run `make docs`"
@@ -92,7 +108,15 @@ def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixt
 
 
 def test_every_link_of_the_pages_leads_somewhere() -> None:
-    for name in ("README.md", "SECURITY.md", "docs/methods.md"):
+    pages = (
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "docs/methods.md",
+        "docs/architecture.md",
+    )
+    decisions = [f"docs/decisions/{path.name}" for path in (ROOT / "docs/decisions").glob("*.md")]
+    for name in (*pages, *decisions):
         page = ROOT / name
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / link).exists(), f"{name}: {link}"
@@ -102,14 +126,18 @@ def test_every_link_of_the_pages_leads_somewhere() -> None:
 def test_the_docs_say_what_each_format_can_hold() -> None:
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     assert generated("docs/formats.md") == page, "run `make docs`"
-    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), "run `make docs`"
+    assert generated("docs/files.md") == (ROOT / "docs" / "files.md").read_text("utf-8"), (
+        "run `make docs`"
+    )
     assert all(", ".join(format.suffixes) in page for format in formats())
 
 
 @pytest.mark.slow
 def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = "\n".join(f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60))
+    rows = "\n".join(
+        f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60)
+    )
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
     _, example, in_pipelines, of_mixed_tables = python_blocks("README.md")
     scope: dict[str, Any] = {}
@@ -132,7 +160,9 @@ def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
         f"{1 + i % 2},{20 + i % 50},{('primary', 'secondary', 'university')[i % 3]},{1000 + 37 * i},{97 if i % 4 else i % 17},D{i % 3}"
         for i in range(60)
     )
-    (tmp_path / "survey.csv").write_text(f"sex,age,education,income,children_age,diagnosis\n{rows}\n")
+    (tmp_path / "survey.csv").write_text(
+        f"sex,age,education,income,children_age,diagnosis\n{rows}\n"
+    )
     (command,) = re.findall(
         r"^microagg anonymize survey.csv .*--special.*?$", joined_lines("README.md"), re.MULTILINE
     )
@@ -146,7 +176,9 @@ def test_contributing_can_be_followed_to_the_letter(monkeypatch: pytest.MonkeyPa
     module = types.ModuleType("microagg.methods.mdav.outer_ring")
     exec(method_file.replace("from __future__ import annotations\n", ""), vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    (line,) = re.findall(r'registry.py`: `"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    (line,) = re.findall(
+        r'registry.py`:\s+`"(.*)",`', (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    )
     monkeypatch.setattr(registry, "ENTRIES", (*registry.ENTRIES, line))
     tests: dict[str, object] = {"__name__": "test_outer_ring"}
     exec(test_file, tests)

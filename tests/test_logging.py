@@ -31,7 +31,9 @@ def runs(folder: Path) -> list[Callable[[], object]]:
         lambda: ma.anonymize(TABLE, 4, **ROLES),
         lambda: anonymize_file(source, folder / "out.csv", 4, **ROLES, report=folder / "r.html"),
         lambda: ma.anonymize(
-            TABLE, 4, **{**ROLES, "quasi": ["disease"], "keep": ["code", *tables.QUASI], "confidential": []}
+            TABLE,
+            4,
+            **{**ROLES, "quasi": ["disease"], "keep": ["code", *tables.QUASI], "confidential": []},
         ),
         lambda: ma.anonymize(TABLE, 4, **ROLES, l=9),
         lambda: ma.anonymize(TABLE, 99, **ROLES),
@@ -58,24 +60,41 @@ def test_no_value_of_the_data_is_logged(tmp_path: Path, caplog: pytest.LogCaptur
         assert cell not in text
     for word in ("canary", "secret", "48151", "90210", *TABLE.column_names):
         assert word not in text
-    assert any(line.startswith("grouping 60 records on 2 axes, k = 4, method auto") for line in lines)
+    assert any(
+        line.startswith("grouping 60 records on 2 axes, k = 4, method auto") for line in lines
+    )
     assert any(line.startswith("read 60 records of 5 columns in ") for line in lines)
     assert any("groups found in" in line for line in lines)
     assert any("written, read back and verified" in line for line in lines)
 
 
 def test_nothing_is_said_unless_somebody_listens(tmp_path: Path) -> None:
-    code = "import microagg as ma, numpy as np; ma.anonymize(np.arange(40.0).reshape(20, 2), 3, quasi=[0, 1], effort='quick')"
+    code = (
+        "import microagg as ma, numpy as np; ma.anonymize(np.arange(40.0).reshape(20, 2), 3, "
+        "quasi=[0, 1], effort='quick')"
+    )
     done = run("-c", code, folder=tmp_path)
     assert (done.code, done.out) == (0, "")
     assert done.err == ""
-    assert any(isinstance(each, logging.NullHandler) for each in logging.getLogger("microagg").handlers)
+    assert any(
+        isinstance(each, logging.NullHandler) for each in logging.getLogger("microagg").handlers
+    )
 
 
 @pytest.mark.slow
 def test_the_command_line_tells_steps_on_standard_error(tmp_path: Path) -> None:
     tables.write(TABLE, tmp_path / "in.csv")
-    command = ["anonymize", "in.csv", "out.csv", "--k", "4", *tables.ROLES, "--effort", "quick", "--json"]
+    command = [
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        "--k",
+        "4",
+        *tables.ROLES,
+        "--effort",
+        "quick",
+        "--json",
+    ]
     done = run("-m", "microagg", "--log-level", "info", *command, folder=tmp_path)
     assert done.code == 0
     assert "microagg.release.release" in done.err
@@ -83,4 +102,6 @@ def test_the_command_line_tells_steps_on_standard_error(tmp_path: Path) -> None:
     done.silent_about({cell for cell in tables.cells(TABLE) if len(cell) > 5})
     quiet = run("-m", "microagg", *command, folder=tmp_path)
     assert quiet.err == ""
-    run("-m", "microagg", "--log-level", "loud", *command, folder=tmp_path).refused("must be one of")
+    run("-m", "microagg", "--log-level", "loud", *command, folder=tmp_path).refused(
+        "must be one of"
+    )

@@ -34,7 +34,9 @@ sys.meta_path.insert(0, Blocked())
 
 @pytest.mark.slow
 def test_the_demo_runs_without_any_extra_and_ends_with_the_report(tmp_path: Path) -> None:
-    code = BLOCKED + "sys.argv = ['microagg', 'demo']\nfrom microagg.cli.start import start\nstart()"
+    code = (
+        BLOCKED + "sys.argv = ['microagg', 'demo']\nfrom microagg.cli.start import start\nstart()"
+    )
     done = run("-c", code, folder=tmp_path)
     assert done.code == 0, done.err
     assert "What was done, and what it protects" in done.out

@@ -1,4 +1,6 @@
-"""The package: built, checked, installed into fresh environments, used there as a stranger would."""
+"""The package: built, checked, installed into fresh environments, used there as a stranger
+would.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,19 @@ reveal_type(ma.methods())
 reveal_type(ma.datasets.persons(10))
 """
 REVEALED = [
-    "Release", "dict[str, float]", "ndarray", "ndarray", "float", "bool", "Proposal", "Release", "Microaggregator", "Bound",
-    "Method", "Table",
-]  # fmt: skip
+    "Release",
+    "dict[str, float]",
+    "ndarray",
+    "ndarray",
+    "float",
+    "bool",
+    "Proposal",
+    "Release",
+    "Microaggregator",
+    "Bound",
+    "Method",
+    "Table",
+]
 WITHOUT_EXTRAS = """
 import importlib.util
 import microagg as ma
@@ -84,7 +96,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def core(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The python of a fresh environment that has microagg and its core dependencies, and nothing else."""
+    """The python of a fresh environment that has microagg and its core dependencies, and nothing
+    else.
+    """
     python = fresh.environment_of_core(tmp_path_factory.mktemp("core") / "venv", built["wheel"])
     fresh.keep_compiled(python)
     return python
@@ -92,9 +106,15 @@ def core(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def _ran(*command: str | Path, folder: Path | None = None) -> str:
     done = subprocess.run(
-        [str(each) for each in command], cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False, timeout=600,
+        [str(each) for each in command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=600,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 
@@ -150,7 +170,10 @@ def test_the_core_alone_protects_csv_and_parquet(core: Path, tmp_path: Path) -> 
         _ran(microagg, "check", name, "--k", "3", "--quasi", "age,income,town", folder=tmp_path)
     _ran(microagg, "anonymize", "out.parquet", "again.csv", *asked, folder=tmp_path)
     said = _ran(
-        core, "-c", "import microagg; print(microagg.__version__, microagg.__file__)", folder=tmp_path
+        core,
+        "-c",
+        "import microagg; print(microagg.__version__, microagg.__file__)",
+        folder=tmp_path,
     )
     version, _, place = said.strip().partition(" ")
     assert place.startswith(str(core.parent.parent)), "not the one of this folder"
@@ -161,13 +184,19 @@ def test_the_core_alone_protects_csv_and_parquet(core: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_what_is_declared_is_enough(core: Path) -> None:
-    said = _ran(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", core, "check")
+    said = _ran(
+        sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", core, "check"
+    )
     assert "No broken requirements found" in said
 
 
 @pytest.mark.slow
 def test_the_absence_of_every_extra_is_a_sentence(core: Path, tmp_path: Path) -> None:
-    assert _ran(core, "-W", "error", "-c", WITHOUT_EXTRAS, folder=tmp_path).strip().endswith("all is well")
+    assert (
+        _ran(core, "-W", "error", "-c", WITHOUT_EXTRAS, folder=tmp_path)
+        .strip()
+        .endswith("all is well")
+    )
 
 
 @pytest.mark.slow
@@ -176,13 +205,23 @@ def test_a_type_checker_knows_what_comes_out(core: Path, tmp_path: Path) -> None
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
     said = json.loads(
         _ran(
-            sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", core, "used.py", folder=tmp_path
+            sys.executable,
+            "-m",
+            "pyright",
+            "--outputjson",
+            "--pythonpath",
+            core,
+            "used.py",
+            folder=tmp_path,
         )
     )
-    found = [each["message"] for each in said["generalDiagnostics"] if each["severity"] == "information"]
+    found = [
+        each["message"] for each in said["generalDiagnostics"] if each["severity"] == "information"
+    ]
     assert len(found) == len(REVEALED), said["generalDiagnostics"]
     for message, expected in zip(found, REVEALED, strict=True):
-        if expected in ("Table", "Microaggregator"):  # of libraries that have no types, or are not there
+        # of libraries that have no types, or are not there
+        if expected in ("Table", "Microaggregator"):
             continue
         assert expected in message, message
 
@@ -194,7 +233,8 @@ def test_every_interpreter_of_this_machine_imports_it(
 ) -> None:
     """Without dependencies: it is imported, and all of it is read without a warning."""
     subprocess.run(
-        [fresh.interpreters()[version], "-m", "venv", "--without-pip", tmp_path / "venv"], check=True
+        [fresh.interpreters()[version], "-m", "venv", "--without-pip", tmp_path / "venv"],
+        check=True,
     )
     python = tmp_path / "venv" / "bin" / "python"
     fresh.install(python, built["wheel"])
@@ -206,10 +246,15 @@ def test_every_interpreter_of_this_machine_imports_it(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("version", sorted(fresh.interpreters()))
-def test_pip_install_microagg_and_nothing_else(built: dict[str, Path], tmp_path: Path, version: str) -> None:
-    """On every interpreter of this machine, with the dependencies that pip finds: wheels only, so without a compiler."""
+def test_pip_install_microagg_and_nothing_else(
+    built: dict[str, Path], tmp_path: Path, version: str
+) -> None:
+    """On every interpreter of this machine, with the dependencies that pip finds: wheels only, so
+    without a compiler.
+    """
     subprocess.run(
-        [fresh.interpreters()[version], "-m", "venv", "--without-pip", tmp_path / "venv"], check=True
+        [fresh.interpreters()[version], "-m", "venv", "--without-pip", tmp_path / "venv"],
+        check=True,
     )
     python = tmp_path / "venv" / "bin" / "python"
     fresh.install(python, "--only-binary=:all:", built["wheel"], dependencies=True)

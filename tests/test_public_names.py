@@ -35,7 +35,10 @@ def python(code: str, folder: Path) -> str:
 
 
 def test_importing_microagg_imports_nothing_else(tmp_path: Path) -> None:
-    code = f"import sys, microagg; dir(microagg); print([name for name in {HEAVY} if name in sys.modules])"
+    code = (
+        f"import sys, microagg; dir(microagg); print([name for name in {HEAVY} if name in "
+        f"sys.modules])"
+    )
     assert python(code, tmp_path) == "[]"
 
 
@@ -43,7 +46,8 @@ def test_help_needs_no_arrays(tmp_path: Path) -> None:
     heavy = ("numpy", "numba", "pandas", "polars", "pyarrow", "narwhals")
     code = (
         "import sys\nsys.argv = ['microagg', '--help']\nfrom microagg.cli.commands import main\n"
-        f"try:\n    main()\nexcept SystemExit:\n    print([name for name in {heavy} if name in sys.modules])"
+        f"try:\n    main()\nexcept SystemExit:\n    print([name for name in {heavy} if "
+        f"name in sys.modules])"
     )
     assert python(code, tmp_path).endswith("[]")
 
@@ -93,33 +97,51 @@ def test_an_unknown_name() -> None:
     ],
 )
 def test_methods_can_be_called_whatever_was_imported_before(tmp_path: Path, first: str) -> None:
-    code = f"{first}\nimport microagg as ma\nprint(ma.methods()[0].name, len(ma.methods()) == len(list(ma.methods())))"
+    code = (
+        f"{first}\nimport microagg as ma\nprint(ma.methods()[0].name, len(ma.methods()) == "
+        f"len(list(ma.methods())))"
+    )
     assert python(code, tmp_path) == "auto True"
 
 
 def test_errors_have_their_exit_codes() -> None:
-    assert {error: getattr(ma, error).exit_code for error in ma.__all__ if inspect.isclass(getattr(ma, error)) and error not in ("Release", "Settings", "Microaggregator")} == {
+    assert {
+        error: getattr(ma, error).exit_code
+        for error in ma.__all__
+        if inspect.isclass(getattr(ma, error))
+        and error not in ("Release", "Settings", "Microaggregator")
+    } == {
         "MicroaggError": 1,
         "InputError": 2,
         "GuaranteeError": 3,
         "Cancelled": 130,
-    }  # fmt: skip
-    assert issubclass(ma.InputError, ValueError), "what a caller of a library expects of a wrong value"
+    }
+    assert issubclass(ma.InputError, ValueError), (
+        "what a caller of a library expects of a wrong value"
+    )
 
 
 @pytest.mark.parametrize("name", ma.__all__)
 def test_every_public_name_has_a_type(name: str) -> None:
-    """What a type checker is told: each parameter and what comes back, also of the public methods of classes."""
+    """What a type checker is told: each parameter and what comes back, also of the public methods
+    of classes.
+    """
     thing = getattr(ma, name)
     if inspect.isclass(thing):
-        own = [each for key, each in vars(thing).items() if not key.startswith("_") or key == "__init__"]
+        own = [
+            each
+            for key, each in vars(thing).items()
+            if not key.startswith("_") or key == "__init__"
+        ]
         functions = [getattr(each, "fget", None) or getattr(each, "func", each) for each in own]
         functions = [each for each in functions if inspect.isfunction(each)]
     else:
         functions = [thing] if inspect.isfunction(thing) else []
     for function in functions:
         signature = inspect.signature(function)
-        assert signature.return_annotation is not inspect.Signature.empty, f"{name}: {function.__qualname__}"
+        assert signature.return_annotation is not inspect.Signature.empty, (
+            f"{name}: {function.__qualname__}"
+        )
         for parameter in signature.parameters.values():
             typed = parameter.annotation is not inspect.Parameter.empty or parameter.name == "self"
             assert typed, f"{name}: {parameter.name} of {function.__qualname__}"
@@ -127,7 +149,15 @@ def test_every_public_name_has_a_type(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["anonymize", "anonymize_file", "partition", "information_loss", "check", "propose", "Microaggregator"],
+    [
+        "anonymize",
+        "anonymize_file",
+        "partition",
+        "information_loss",
+        "check",
+        "propose",
+        "Microaggregator",
+    ],
 )
 def test_every_public_function_has_an_example(name: str) -> None:
     text = inspect.getdoc(getattr(ma, name))

@@ -1,4 +1,6 @@
-"""The judge of proposals for real tables finds what is wrong; the tables themselves need the network."""
+"""The judge of proposals for real tables finds what is wrong; the tables themselves need the
+network.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ TABLE = pa.table(
         ),
     ],
 )
-def test_a_wrong_role_is_noticed(judge: ModuleType, expected: dict[str, object], failures: list[str]) -> None:
+def test_a_wrong_role_is_noticed(
+    judge: ModuleType, expected: dict[str, object], failures: list[str]
+) -> None:
     verdict = judge.judge(ma.propose(TABLE), expected)
     assert [*verdict.named, *verdict.weighed, *verdict.wrong] == failures
 
@@ -63,6 +67,8 @@ def test_the_list_names_sixty_tables_and_known_roles() -> None:
     words = {f"{role.value}{mark}" for role in Role for mark in ("", "?")}
     for table in tables.values():
         assert (
-            {"package"} < set(table) <= {"package", "object", "file", "records", "people", "bodies", "roles"}
+            {"package"}
+            < set(table)
+            <= {"package", "object", "file", "records", "people", "bodies", "roles"}
         )
         assert {word for accepted in table.get("roles", {}).values() for word in accepted} <= words

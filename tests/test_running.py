@@ -1,4 +1,6 @@
-"""The processes that tests start: they hear Ctrl-C, they end with their test, one that hangs is ended."""
+"""The processes that tests start: they hear Ctrl-C, they end with their test, one that hangs is
+ended.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_ctrl_c_is_heard_though_the_tests_run_in_the_background(tmp_path: Path) 
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in running.finish(process).err
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN, "the tests themselves go on ignoring it"
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN, (
+        "the tests themselves go on ignoring it"
+    )
 
 
 @pytest.mark.parametrize("leader_has_ended", [False, True])
@@ -58,7 +62,8 @@ def test_a_process_is_ended_with_those_it_started(tmp_path: Path, leader_has_end
 
 def _is_running(pid: int) -> bool:
     try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()  # a zombie waits for init to take note
+        # a zombie waits for init to take note
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
 

@@ -22,7 +22,9 @@ def test_names_that_a_script_imports_exist(script: Path) -> None:
     for node in imports:
         module = importlib.import_module(str(node.module))
         missing = [
-            name.name for name in node.names if not hasattr(module, name.name) and not _is_module(node, name)
+            name.name
+            for name in node.names
+            if not hasattr(module, name.name) and not _is_module(node, name)
         ]
         assert missing == [], f"{node.module} has no {missing}"
 

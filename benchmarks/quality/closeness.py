@@ -1,8 +1,10 @@
-"""t-first against merging on Census: `MICROAGG_REFERENCE_DATA=... python benchmarks/quality/closeness.py`, a Markdown table.
+"""t-first against merging on Census: `MICROAGG_REFERENCE_DATA=... python
+benchmarks/quality/closeness.py`, a Markdown table.
 
-k = 5, t = 0.1, 0.15 and 0.2. Quasi-identifiers are the first five columns, standardised; each of the others is the confidential
-column in turn. IL of MDAV's groups merged until they keep t, of t-first as published, of both after local search, and of the
-default with effort quick, which builds both ways and keeps the better.
+k = 5, t = 0.1, 0.15 and 0.2. Quasi-identifiers are the first five columns, standardised; each of
+the others is the confidential column in turn. IL of MDAV's groups merged until they keep t, of
+t-first as published, of both after local search, and of the default with effort quick, which builds
+both ways and keeps the better.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""What the encoding of mixed tables gains and costs: the searched points against a plain indicator matrix, in the same run.
+"""What the encoding of mixed tables gains and costs: the searched points against a plain indicator
+matrix, in the same run.
 
-For each scale: IL_within of `quick` on principal axes and on indicators in alphabetical order, the seconds of both (encoding and turning
-counted on one side, the search alone on the other), the cells that change when each group releases its modes, and by how much
-numbers change. With `--balanced`, what more searching gains. Columns of text are nominal, others numeric, none may have gaps.
+For each scale: IL_within of `quick` on principal axes and on indicators in alphabetical order, the
+seconds of both (encoding and turning counted on one side, the search alone on the other), the cells
+that change when each group releases its modes, and by how much numbers change. With `--balanced`,
+what more searching gains. Columns of text are nominal, others numeric, none may have gaps.
 
 python benchmarks/quality/mixed.py TABLE.csv [--leave-out salary-class] [--k 5] [--balanced]
 """
@@ -50,14 +52,18 @@ def indicator_matrix(cells: Cells, scale: str) -> np.ndarray:
         space = Space.fit(alone, scale)
         if variable.kind is Kind.NOMINAL:
             step = space.columns[0].about()["step"]
-            parts.append(np.sqrt(step / 2.0) * np.eye(len(variable.levels))[cells.values[:, j].astype(int)])
+            parts.append(
+                np.sqrt(step / 2.0) * np.eye(len(variable.levels))[cells.values[:, j].astype(int)]
+            )
         else:
             parts.append(space.points(alone))
     return np.ascontiguousarray(np.hstack(parts))
 
 
 def changes(cells: Cells, labels: np.ndarray) -> dict[str, float]:
-    """Nominal: cells changed in percent if each group releases its mode. Numeric: the mean change, to whole means."""
+    """Nominal: cells changed in percent if each group releases its mode. Numeric: the mean change,
+    to whole means.
+    """
     found = {}
     sizes = np.bincount(labels)
     for j, variable in enumerate(cells.variables):
@@ -92,11 +98,16 @@ def show(cells: Cells, scale: str, k: int, *, balanced: bool) -> None:
 
     seconds, labels = timed(lambda: quick(encoded()))
     plainly, others = timed(lambda: quick(indicators))
-    print(f"{scale}, k = {k}: IL_within {loss(labels):.3f}, on indicators {loss(others):.3f}; ", end="")
+    print(
+        f"{scale}, k = {k}: IL_within {loss(labels):.3f}, on indicators {loss(others):.3f}; ",
+        end="",
+    )
     print(f"{seconds:.2f} s, on indicators {plainly:.2f} s: {seconds / plainly:.2f} times")
     tell(cells, labels)
     if balanced:
-        seconds, more = timed(lambda: ma.partition(encoded(), k=k, method="auto", effort="balanced"))
+        seconds, more = timed(
+            lambda: ma.partition(encoded(), k=k, method="auto", effort="balanced")
+        )
         less = 100.0 * (1.0 - loss(more) / loss(labels))
         print(f"  balanced: IL_within {loss(more):.3f}, {less:.1f} % less, {seconds:.0f} s")
         tell(cells, more)

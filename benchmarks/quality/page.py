@@ -37,7 +37,15 @@ PICTURE = "![Loss above the proven bound](pictures/quality.png)\n\n"
 def write(results: list[dict[str, Any]], cells: list[tuple[str, int]]) -> None:
     """Write the page and its picture."""
     rows = [row(results, data, k) for data, k in cells]
-    head = ["data", "k", "best published", *(f"{e} (s)" for e in EFFORTS), "best found", "proven", "gap"]
+    head = [
+        "data",
+        "k",
+        "best published",
+        *(f"{e} (s)" for e in EFFORTS),
+        "best found",
+        "proven",
+        "gap",
+    ]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cells_of(r)) + " |" for r in rows]
     proven = [r for r in rows if r["bound"] and r["efforts"]]
@@ -55,7 +63,8 @@ def many_records() -> str:
         return ""
     measured = json.loads(LARGE.read_text("utf-8"))
     lines = [
-        "| records | time / cKDTree | IL | IL of MDAV | under MDAV | matrix by matrix | peak memory |",
+        "| records | time / cKDTree | IL | IL of MDAV | under MDAV | matrix by matrix | "
+        "peak memory |",
         "|" + "---|" * 7,
     ]
     for r in measured["rows"]:
@@ -75,7 +84,9 @@ def row(results: list[dict[str, Any]], data: str, k: int) -> dict[str, Any]:
     for effort in EFFORTS:
         these = [r for r in here if r["effort"] == effort]
         if these:
-            efforts[effort] = tuple(statistics.median(r[name] for r in these) for name in ("IL", "seconds"))
+            efforts[effort] = tuple(
+                statistics.median(r[name] for r in these) for name in ("IL", "seconds")
+            )
     bounds = [r["bound"] for r in here if "bound" in r]
     return {
         "data": data,
@@ -132,7 +143,11 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(rows) + 1.4), layout="constrained")
-    marks = {"published": ("s", "tab:gray"), "quick": ("v", "tab:orange"), "balanced": ("o", "tab:blue")}
+    marks = {
+        "published": ("s", "tab:gray"),
+        "quick": ("v", "tab:orange"),
+        "balanced": ("o", "tab:blue"),
+    }
     marks |= {"thorough": ("D", "tab:green"), "prove": ("*", "black")}
     for name, (mark, colour) in marks.items():
         above, places = [], []
@@ -144,7 +159,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         label = "best published" if name == "published" else name
         axes.plot(above, places, mark, color=colour, label=label, markersize=6)
     axes.set_xscale("log")
-    axes.set_xlabel("loss above the proven lower bound, in percent of it (0.01 and less at the left edge)")
+    axes.set_xlabel(
+        "loss above the proven lower bound, in percent of it (0.01 and less at the left edge)"
+    )
     axes.set_yticks(range(len(rows)), [f"{r['data']}, k = {r['k']}" for r in rows])
     axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.3)

@@ -1,10 +1,13 @@
-"""What `quick` costs and gains: MDAV within blocks and two rounds of local search, one thread, k = 5.
+"""What `quick` costs and gains: MDAV within blocks and two rounds of local search, one thread, k =
+5.
 
-The yardstick for time is scipy's cKDTree asked for the 21 nearest neighbours of every point, in the same run (building it is
-not counted); for loss it is exact MDAV. L is the cloud of `benchmarks/speed`, whose tails are so heavy that ten groups
-hold nine tenths of the loss, whatever the partition. M, the mild one, has the same factors through a matrix 0.3 times as large,
-so that the loss is spread over the groups. The gain hangs on the matrix that was drawn; `--matrices 5` tries the first five of each.
-The figures in docs/quality.md are from `--million --matrices 5 --json benchmarks/quality/large.json`.
+The yardstick for time is scipy's cKDTree asked for the 21 nearest neighbours of every point, in the
+same run (building it is not counted); for loss it is exact MDAV. L is the cloud of
+`benchmarks/speed`, whose tails are so heavy that ten groups hold nine tenths of the loss, whatever
+the partition. M, the mild one, has the same factors through a matrix 0.3 times as large, so that
+the loss is spread over the groups. The gain hangs on the matrix that was drawn; `--matrices 5`
+tries the first five of each. The figures in docs/quality.md are from `--million --matrices 5 --json
+benchmarks/quality/large.json`.
 
 python benchmarks/quality/quick.py [--million] [--only L|M] [--matrices 5] [--json FILE]
 """
@@ -56,7 +59,9 @@ def mdav(points: np.ndarray) -> np.ndarray:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """(seconds of processor time, which on a shared machine wander less than those of the clock; the result)."""
+    """(seconds of processor time, which on a shared machine wander less than those of the clock;
+    the result).
+    """
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
@@ -94,16 +99,22 @@ def gains(cloud: str, n: int, matrices: int) -> list[float]:
 
 
 def in_a_process_of_its_own(cloud: str, n: int) -> dict[str, float]:
-    """Seconds and peak memory of a process that makes the points, runs quick on them and does nothing else."""
+    """Seconds and peak memory of a process that makes the points, runs quick on them and does
+    nothing else.
+    """
     command = [sys.executable, __file__, "--alone", cloud, str(n)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def peak_memory() -> float:
-    """The most that this process has held, in MB; Linux hands getrusage's figure on from parent to child."""
+    """The most that this process has held, in MB; Linux hands getrusage's figure on from parent to
+    child.
+    """
     status = Path("/proc/self/status")
     if status.exists():
-        return next(int(line.split()[1]) for line in status.open() if line.startswith("VmHWM")) / 1024
+        return (
+            next(int(line.split()[1]) for line in status.open() if line.startswith("VmHWM")) / 1024
+        )
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -120,15 +131,18 @@ def alone(cloud: str, n: int) -> None:
 
 def show(row: dict[str, Any]) -> None:
     print(
-        f"{row['data']:13} quick {row['quick']:7.2f} s = {row['ratio']:.3f} of cKDTree's {row['cKDTree']:7.2f} s; "
-        f"IL {row['IL']:.4f}, {row['percent under MDAV']:.2f} % under MDAV's {row['IL of MDAV']:.4f}"
+        f"{row['data']:13} quick {row['quick']:7.2f} s = {row['ratio']:.3f} of cKDTree's "
+        f"{row['cKDTree']:7.2f} s; "
+        f"IL {row['IL']:.4f}, {row['percent under MDAV']:.2f} % under MDAV's "
+        f"{row['IL of MDAV']:.4f}"
     )
     if "percents under MDAV" in row:
         each = ", ".join(f"{percent:.2f}" for percent in row["percents under MDAV"])
         print(f"{'':13} percent under MDAV, matrix by matrix: {each}")
     if "peak_MB" in row:
         print(
-            f"{'':13} peak memory {row['peak_MB']:.0f} MB, of which libraries {row['libraries_MB']:.0f} MB; "
+            f"{'':13} peak memory {row['peak_MB']:.0f} MB, of which libraries "
+            f"{row['libraries_MB']:.0f} MB; "
             f"{row['data_made_MB']:.0f} MB had been reached by making the data"
         )
 
@@ -137,7 +151,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--million", action="store_true", help="also a million records, with peak memory")
+    parser.add_argument(
+        "--million", action="store_true", help="also a million records, with peak memory"
+    )
     parser.add_argument("--only", choices=sorted(CLOUDS), help="only this cloud")
     parser.add_argument(
         "--matrices", type=int, default=0, metavar="N", help="the gain for so many matrices, too"

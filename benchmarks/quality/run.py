@@ -1,12 +1,14 @@
-"""How little the optimiser loses, against the proven bound and everything published: measured, then written to docs.
+"""How little the optimiser loses, against the proven bound and everything published: measured, then
+written to docs.
 
-    python benchmarks/quality/run.py measure [--efforts quick,balanced,thorough,prove] [--seeds 5] [--only Census-3,...]
-    python benchmarks/quality/run.py page
+    python benchmarks/quality/run.py measure [--efforts quick,balanced,thorough,prove] [--seeds 5]
+    [--only Census-3,...] python benchmarks/quality/run.py page
 
-`measure` adds one line of JSON for each run to `results.jsonl` and leaves out what is there already, so it can be stopped and
-goes on where it was; delete that file to start anew. `page` writes docs/quality.md and its picture. The whole table takes some
-hours on one core. It needs MICROAGG_REFERENCE_DATA; QUALITY_RESULTS names another file for the results, so that several cores can
-work side by side.
+`measure` adds one line of JSON for each run to `results.jsonl` and leaves out what is there
+already, so it can be stopped and goes on where it was; delete that file to start anew. `page`
+writes docs/quality.md and its picture. The whole table takes some hours on one core. It needs
+MICROAGG_REFERENCE_DATA; QUALITY_RESULTS names another file for the results, so that several cores
+can work side by side.
 """
 
 from __future__ import annotations
@@ -43,7 +45,13 @@ def measure(cells: list[tuple[str, int]], efforts: list[str], seeds: int) -> Non
     ]  # fmt: skip
     for data, k, effort, seed in runs:
         if (data, k, effort, seed) not in done:
-            result = {"data": data, "k": k, "effort": effort, "seed": seed, **one(data, k, effort, seed)}
+            result = {
+                "data": data,
+                "k": k,
+                "effort": effort,
+                "seed": seed,
+                **one(data, k, effort, seed),
+            }
             with RESULTS.open("a") as results:
                 results.write(json.dumps(result) + "\n")
             print(result, flush=True)
@@ -77,7 +85,9 @@ def points_of(data: str) -> np.ndarray:
 
 def read() -> list[dict[str, Any]]:
     """All results so far."""
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+    return (
+        [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+    )
 
 
 def show() -> None:
@@ -90,7 +100,8 @@ def show() -> None:
                 losses = [r["IL"] for r in these]
                 seconds = statistics.median(r["seconds"] for r in these)
                 line = (
-                    f"{data:<10} k={k:<3} {effort:<9} median {statistics.median(losses):.4f} of {len(losses)}"
+                    f"{data:<10} k={k:<3} {effort:<9} median {statistics.median(losses):.4f} "
+                    f"of {len(losses)}"
                 )
                 line += f" ({min(losses):.4f} to {max(losses):.4f}), {seconds:.1f} s"
                 bounds = [r["bound"] for r in these if "bound" in r]

@@ -1,4 +1,6 @@
-"""Write tables of unpacked R packages and of Python packages as csv; run by fetch.py in its environment."""
+"""Write tables of unpacked R packages and of Python packages as csv; run by fetch.py in its
+environment.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,18 @@ def _write(name: str, table: Mapping[str, Any], folder: Path, target: Path) -> N
 
 
 def _of_r(package: Path, name: str) -> pd.DataFrame:
-    """Return a data frame of an R package, from its lazy-load database or from a file of its own."""
+    """Return a data frame of an R package, from its lazy-load database or from a file of its
+    own.
+    """
     for index in package.rglob("data/Rdata.rdx"):
         variables = _parsed(_unpacked(index.read_bytes()))["variables"]
         if name in variables:
             start, length = map(int, variables[name])
             stored = index.with_suffix(".rdb").read_bytes()[start : start + length]
             return _parsed(_object(stored))
-    files = sorted(package.rglob("data/*"), key=lambda path: (path.name.split(".")[0] != name, path))
+    files = sorted(
+        package.rglob("data/*"), key=lambda path: (path.name.split(".")[0] != name, path)
+    )
     for path in files:
         if path.suffix.lower() in (".rda", ".rdata"):
             objects = rdata.conversion.convert(rdata.parser.parse_file(str(path)))
@@ -77,7 +83,9 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _object(stored: bytes) -> bytes:
-    """Return the serialised bytes of an object: a size, a letter where it is no zlib, the stream."""
+    """Return the serialised bytes of an object: a size, a letter where it is no zlib, the
+    stream.
+    """
     kind, body = stored[LENGTH : LENGTH + 1], stored[LENGTH + 1 :]
     if kind == b"2":
         return bz2.decompress(body)

@@ -71,7 +71,9 @@ def _is_acceptable(role: str, acceptable: Sequence[str], asked: bool) -> bool:
 
 
 def main(folder: Path, chosen: Sequence[str]) -> int:
-    """Judge all tables, or those that are named, and print what is wrong; returns the number of failures."""
+    """Judge all tables, or those that are named, and print what is wrong; returns the number of
+    failures.
+    """
     tables = tomllib.loads((HERE / "expectations.toml").read_text("utf-8"))
     total = Verdict()
     for name, table in tables.items():
@@ -94,8 +96,10 @@ def main(folder: Path, chosen: Sequence[str]) -> int:
                     total.questions + verdict.questions,
                 )
     print(
-        f"{len(chosen) or len(tables)} tables, {total.columns} columns, {total.questions} questions; published though they name people: "
-        f"{len(total.named)}; body weights taken for something else: {len(total.weighed)}; other wrong roles: {len(total.wrong)}"
+        f"{len(chosen) or len(tables)} tables, {total.columns} columns, "
+        f"{total.questions} questions; published though they name people: "
+        f"{len(total.named)}; body weights taken for something else: "
+        f"{len(total.weighed)}; other wrong roles: {len(total.wrong)}"
     )
     return total.failures
 

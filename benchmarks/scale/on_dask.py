@@ -1,6 +1,8 @@
-"""Threads of one process and workers of a Dask cluster, side by side on this machine; writes on_dask.json beside it.
+"""Threads of one process and workers of a Dask cluster, side by side on this machine; writes
+on_dask.json beside it.
 
-python benchmarks/scale/on_dask.py --records 2e6          # then `run.py --page` puts it into docs/scale.md
+python benchmarks/scale/on_dask.py --records 2e6          # then `run.py --page` puts it into
+docs/scale.md
 """
 
 from __future__ import annotations
@@ -53,44 +55,65 @@ def section() -> list[str]:
     lines = [
         "## On a cluster",
         "",
-        "`microagg anonymize in.parquet out.parquet --dask tls://10.0.0.1:8786` (or `--dask local:4` for processes of this machine), in",
-        "Python `anonymize_file(…, engine=client)` with any `distributed.Client`: its workers do the same tasks, and the release is the same to the byte.",
-        "`pip install 'microagg[dask]'` on all machines. Only futures are used: no shuffle and no data frame of Dask takes part.",
+        "`microagg anonymize in.parquet out.parquet --dask tls://10.0.0.1:8786` (or "
+        "`--dask local:4` for processes of this machine), in",
+        "Python `anonymize_file(…, engine=client)` with any `distributed.Client`: its "
+        "workers do the same tasks, and the release is the same to the byte.",
+        "`pip install 'microagg[dask]'` on all machines. Only futures are used: no "
+        "shuffle and no data frame of Dask takes part.",
         "",
-        "- `local:4` starts processes that only this run can use: every port takes TLS with a key made for the run, and Dask's web pages are off. A",
-        "  scheduler of your own should have TLS, too (`tls://`; Dask's configuration names the keys): over `tcp://` whoever reaches it can read the data",
+        "- `local:4` starts processes that only this run can use: every port takes TLS "
+        "with a key made for the run, and Dask's web pages are off. A",
+        "  scheduler of your own should have TLS, too (`tls://`; Dask's configuration "
+        "names the keys): over `tcp://` whoever reaches it can read the data",
         "  and run programs as you, and a note says so.",
-        "- Input, output and `--spill` are paths that all workers see (a shared folder); input and output may be addresses of an object store",
-        "  (`s3://`, `gs://`, `abfs://`; [docs/files.md](files.md) says what holds there), `--spill` then names a shared folder. It is checked by",
-        "  writing and reading through each worker, as are the versions of microagg, numpy, numba and pyarrow and the processor's features: one",
-        "  sentence if something differs. Workers that come later get work if their versions agree and the paths are there.",
-        "- `--memory` is that of one worker (three quarters of its limit less 200 MB, if nothing is said). Dask is told what a block takes, so no",
+        "- Input, output and `--spill` are paths that all workers see (a shared folder); "
+        "input and output may be addresses of an object store",
+        "  (`s3://`, `gs://`, `abfs://`; [docs/files.md](files.md) says what holds "
+        "there), `--spill` then names a shared folder. It is checked by",
+        "  writing and reading through each worker, as are the versions of microagg, "
+        "numpy, numba and pyarrow and the processor's features: one",
+        "  sentence if something differs. Workers that come later get work if their "
+        "versions agree and the paths are there.",
+        "- `--memory` is that of one worker (three quarters of its limit less 200 MB, if "
+        "nothing is said). Dask is told what a block takes, so no",
         "  worker takes two that do not fit together; each of its threads does one task at a time.",
-        "- The driver holds facts, cuts and counts. Tasks are told counts and paths; what else they need, other numbers too, lies in the spill, for its owner's eyes",
-        "  only, and so do results above 1 MB. Dask's logs and dashboards see names of functions, numbers and paths.",
-        "- A worker that dies: others do its work. The scheduler or the driver dies: nothing is in place, and `--resume` goes on, with a cluster or",
+        "- The driver holds facts, cuts and counts. Tasks are told counts and paths; "
+        "what else they need, other numbers too, lies in the spill, for its owner's eyes",
+        "  only, and so do results above 1 MB. Dask's logs and dashboards see names of "
+        "functions, numbers and paths.",
+        "- A worker that dies: others do its work. The scheduler or the driver dies: "
+        "nothing is in place, and `--resume` goes on, with a cluster or",
         "  without. Ctrl-C cancels what is under way and removes the spill.",
-        "- `repeat_file(…, engine=client)` (`microagg repeat --dask`) makes a release again there; `--threads` and `--resume` are those of `anonymize`.",
-        "- `compare(…, engine=client)` and `reproduce(…, engine=client)`, `--dask` on the command line, run their releases on a cluster, too.",
+        "- `repeat_file(…, engine=client)` (`microagg repeat --dask`) makes a release "
+        "again there; `--threads` and `--resume` are those of `anonymize`.",
+        "- `compare(…, engine=client)` and `reproduce(…, engine=client)`, `--dask` on "
+        "the command line, run their releases on a cluster, too.",
         "",
-    ]  # fmt: skip
+    ]
     if not FOUND.exists():
         return lines
     found = json.loads(FOUND.read_text("utf-8"))
     runs = {each["engine"]: each for each in found["runs"]}
     beside = "with little else at work"
     if found["load"] > BUSY:
-        beside = f"with a load of {found['load']:.0f} from other work (so that processor seconds say more than the clock)"
+        beside = (
+            f"with a load of {found['load']:.0f} from other work (so that processor seconds "
+            f"say more than the clock)"
+        )
     lines += [
-        f"Side by side on one machine of two cores, {found['records']:,} records of 8 columns, `--memory {MEMORY}`,",
+        f"Side by side on one machine of two cores, {found['records']:,} records of 8 "
+        f"columns, `--memory {MEMORY}`,",
         f"{beside}; starting the cluster is included:",
         "",
         "| | wall s | processor s | driver's peak MB |",
         "|---|---:|---:|---:|",
-    ]  # fmt: skip
+    ]
     for name, run in runs.items():
         what = "two threads of one process" if name == "threads" else f"`--dask {name}`"
-        lines.append(f"| {what} | {run['wall']:,.0f} | {run['cpu']:,.0f} | {run['driver'] / 1e6:,.0f} |")
+        lines.append(
+            f"| {what} | {run['wall']:,.0f} | {run['cpu']:,.0f} | {run['driver'] / 1e6:,.0f} |"
+        )
     same = len({run["digest"] for run in runs.values()}) == 1
     if {"threads", "local:2"} <= set(runs):
         times = runs["local:2"]["wall"] / runs["threads"]["wall"]
@@ -103,7 +126,9 @@ def main() -> None:
     """Run both, one after the other."""
     from run import make_table
 
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--records", type=float, default=1e7)
     given = asked.parse_args()
     records = int(given.records)
@@ -112,7 +137,9 @@ def main() -> None:
         make_table(source, records)
         load = os.getloadavg()[1]
         runs = [measure(Path(folder), source, engine) for engine in ("threads", "local:2")]
-    FOUND.write_text(json.dumps({"records": records, "load": load, "runs": runs}, indent=1) + "\n", "utf-8")
+    FOUND.write_text(
+        json.dumps({"records": records, "load": load, "runs": runs}, indent=1) + "\n", "utf-8"
+    )
     for run in runs:
         print(run)
 

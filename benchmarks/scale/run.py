@@ -1,10 +1,13 @@
-"""How time and memory grow with the number of records, from 10⁶ to 10⁸; writes results.json beside it, and docs/scale.md from that.
+"""How time and memory grow with the number of records, from 10⁶ to 10⁸; writes results.json beside
+it, and docs/scale.md from that.
 
-python benchmarks/scale/run.py                                  # 10⁶, 10⁷ and 10⁸, in memory where it fits and with --memory
-python benchmarks/scale/run.py --sizes 1e6,1e7 --memory 1GB     # some of them
-python benchmarks/scale/run.py --page                           # the page alone, from the results that are there
+python benchmarks/scale/run.py                                  # 10⁶, 10⁷ and 10⁸, in memory where
+it fits and with --memory python benchmarks/scale/run.py --sizes 1e6,1e7 --memory 1GB     # some of
+them python benchmarks/scale/run.py --page                           # the page alone, from the
+results that are there
 
-Tables are generated in chunks and never whole in memory. Each run is a process of its own, from parquet to verified parquet.
+Tables are generated in chunks and never whole in memory. Each run is a process of its own, from
+parquet to verified parquet.
 """
 
 from __future__ import annotations
@@ -93,7 +96,9 @@ def measure(source: Path, target: Path, records: int, memory: str, threads: int)
 
 
 def exponents(results: list[dict[str, Any]]) -> dict[str, float]:
-    """In memory and beyond it, the exponent of CPU time between the smallest and the largest table."""
+    """In memory and beyond it, the exponent of CPU time between the smallest and the largest
+    table.
+    """
     found = {}
     for where in ("in memory", "beyond memory"):
         runs = sorted(
@@ -102,7 +107,9 @@ def exponents(results: list[dict[str, Any]]) -> dict[str, float]:
         )
         if len({each["records"] for each in runs}) > 1:
             first, last = runs[0], runs[-1]
-            found[where] = math.log(last["cpu"] / first["cpu"]) / math.log(last["records"] / first["records"])
+            found[where] = math.log(last["cpu"] / first["cpu"]) / math.log(
+                last["records"] / first["records"]
+            )
     return found
 
 
@@ -111,48 +118,73 @@ def page(results: list[dict[str, Any]]) -> str:
     lines = [
         "# Beyond memory",
         "",
-        "A table that does not fit into memory is worked on in passes, and gives the same release to the byte: same input, settings and",
-        "seed, whatever the memory, the chunks or the threads. It starts by itself (half of what is free counts as memory) and can be asked",
-        "for: `microagg anonymize in.parquet out.parquet --memory 4GB`, in Python `anonymize_file(…, memory=\"4GB\")`. Libraries take some",
-        "300 MB besides. Input is a parquet or Arrow file, a text file (csv, tsv, txt, also packed), a folder of parquet parts or a pattern (`\"parts/*.parquet\"`);",
-        "output such a file, or a folder of parquet parts (`out/`: each of 4,194,304 records, its manifests beside it).",
-        "A text file is taken in first: read from end to end, set aside, and typed as in memory, a column at a time; the largest of them takes about five",
+        "A table that does not fit into memory is worked on in passes, and gives the "
+        "same release to the byte: same input, settings and",
+        "seed, whatever the memory, the chunks or the threads. It starts by itself (half "
+        "of what is free counts as memory) and can be asked",
+        "for: `microagg anonymize in.parquet out.parquet --memory 4GB`, in Python "
+        '`anonymize_file(…, memory="4GB")`. Libraries take some',
+        "300 MB besides. Input is a parquet or Arrow file, a text file (csv, tsv, txt, "
+        'also packed), a folder of parquet parts or a pattern (`"parts/*.parquet"`);',
+        "output such a file, or a folder of parquet parts (`out/`: each of 4,194,304 "
+        "records, its manifests beside it).",
+        "A text file is taken in first: read from end to end, set aside, and typed as in "
+        "memory, a column at a time; the largest of them takes about five",
         "times the bytes of its text, and is refused with the figure where `--memory` is less.",
-        "Below 500,000 records, and from other formats, a table is read and grouped as a whole whatever `--memory` says; a note tells if that may take more.",
+        "Below 500,000 records, and from other formats, a table is read and grouped as a "
+        "whole whatever `--memory` says; a note tells if that may take more.",
         "",
-        "What is set aside lies in a folder with a random name that its owner alone can look into (mode 700), beside the output or where `--spill`",
-        "says, and goes in the end, on errors and on Ctrl-C. A run that was killed goes on with `--resume`, by a file of mode 600 beside the output that",
-        "names the folder, and only with the same versions, settings and input; what it left goes with the next run, or with `microagg clean`. Input",
-        "that is changed or replaced while it is read is refused: its files are compared after each pass, its values in the first and the last.",
+        "What is set aside lies in a folder with a random name that its owner alone can "
+        "look into (mode 700), beside the output or where `--spill`",
+        "says, and goes in the end, on errors and on Ctrl-C. A run that was killed goes "
+        "on with `--resume`, by a file of mode 600 beside the output that",
+        "names the folder, and only with the same versions, settings and input; what it "
+        "left goes with the next run, or with `microagg clean`. Input",
+        "that is changed or replaced while it is read is refused: its files are compared "
+        "after each pass, its values in the first and the last.",
         "",
         "## The passes",
         "",
-        "1. **Scan**: types, counts, gaps, sums that do not depend on order, the digest run by run (65,536 records); two to five passes over",
+        "1. **Scan**: types, counts, gaps, sums that do not depend on order, the digest "
+        "run by run (65,536 records); two to five passes over",
         "   the quasi-identifiers make the space, bit for bit what it is in memory.",
-        "2. **Route**: a sample by a hash of record numbers gives a tree of cuts; every record goes to the spill of its leaf.",
-        "3. **Blocks**, then **shifted blocks**: the code that works in memory, with all that depends on the whole table handed in.",
-        "4. **Write** in the order of a keyed hash of record numbers, in row groups of 262,144; the parts of a folder by a task each.",
-        "5. **Verify** the written file in bounded memory: classes by a 128-bit hash of their values, counted bucket by bucket. Only then does",
+        "2. **Route**: a sample by a hash of record numbers gives a tree of cuts; every "
+        "record goes to the spill of its leaf.",
+        "3. **Blocks**, then **shifted blocks**: the code that works in memory, with all "
+        "that depends on the whole table handed in.",
+        "4. **Write** in the order of a keyed hash of record numbers, in row groups of "
+        "262,144; the parts of a folder by a task each.",
+        "5. **Verify** the written file in bounded memory: classes by a 128-bit hash of "
+        "their values, counted bucket by bucket. Only then does",
         "   it take its place.",
         "",
         "## Measured",
         "",
-        f"{COLUMNS} columns of whole numbers with heavy tails, k = 5, `quick`, from parquet to a verified parquet file",
+        f"{COLUMNS} columns of whole numbers with heavy tails, k = 5, `quick`, from "
+        f"parquet to a verified parquet file",
         "(`python benchmarks/scale/run.py` writes this page).",
         "",
-        "| records | memory | threads | wall s | CPU s | CPU µs a record | peak MB | bytes a record | IL % |",
+        "| records | memory | threads | wall s | CPU s | CPU µs a record | peak MB | "
+        "bytes a record | IL % |",
         "|---:|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]  # fmt: skip
+    ]
     for each in results:
         lines.append(
-            f"| {each['records']:,} | {each['memory'] or 'all'} | {each['threads']} | {each['wall']:,.0f} | {each['cpu']:,.0f} | "
-            f"{1e6 * each['cpu'] / each['records']:.1f} | {each['peak'] / 1e6:,.0f} | {each['peak'] / each['records']:,.0f} | "
+            f"| {each['records']:,} | {each['memory'] or 'all'} | {each['threads']} | "
+            f"{each['wall']:,.0f} | {each['cpu']:,.0f} | "
+            f"{1e6 * each['cpu'] / each['records']:.1f} | {each['peak'] / 1e6:,.0f} | "
+            f"{each['peak'] / each['records']:,.0f} | "
             f"{each['IL']:.4f} |"
         )
-    lines += [f"\n{each['records']:,} records: {each['note']}." for each in results if "note" in each]
+    lines += [
+        f"\n{each['records']:,} records: {each['note']}." for each in results if "note" in each
+    ]
     told = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
     if told:
-        lines += ["", f"CPU time grows with the number of records to the power of {', '.join(told)}."]
+        lines += [
+            "",
+            f"CPU time grows with the number of records to the power of {', '.join(told)}.",
+        ]
     by_size = {
         each["records"]: {run["digest"] for run in results if run["records"] == each["records"]}
         for each in results
@@ -162,25 +194,34 @@ def page(results: list[dict[str, Any]]) -> str:
     for each in results:
         if each["passes"]:
             spent = ", ".join(f"{what} {seconds:,.0f}" for what, seconds in each["passes"].items())
-            lines += ["", f"Seconds by pass, {each['records']:,} records with {each['memory']}: {spent}."]
+            lines += [
+                "",
+                f"Seconds by pass, {each['records']:,} records with {each['memory']}: {spent}.",
+            ]
     lines += ["", *same.section(), *on_dask.section(), *simulate.section()]
     lines += [
         "## What is not done beyond memory yet",
         "",
-        "It is refused with one sentence that names it: other methods than `auto` and the efforts `thorough` and `prove` (`hybrid` works in",
+        "It is refused with one sentence that names it: other methods than `auto` and "
+        "the efforts `thorough` and `prove` (`hybrid` works in",
         "parts, in memory), `refine`, `time_limit`,",
         "times and Decimals too fine for how far they reach (2⁵¹ steps), labels,",
-        "files of Excel, SPSS, Stata and SAS, and `publish` of measures that are from samples. Categories, and texts that are kept or spell numbers, have 100,000 different values at most, and the scale `rank` holds every different",
-        "number in a quarter of the memory, 24 bytes each, and 64 more in the column that has the most. Where",
+        "files of Excel, SPSS, Stata and SAS, and `publish` of measures that are from "
+        "samples. Categories, and texts that are kept or spell numbers, have 100,000 "
+        "different values at most, and the scale `rank` holds every different",
+        "number in a quarter of the memory, 24 bytes each, and 64 more in the column "
+        "that has the most. Where",
         "nothing is said of memory, such tables are worked on in memory as far as that reaches.",
         "",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 
 def main() -> None:
     """Run what is asked for; results of other sizes stay."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--sizes", default="1e6,1e7,1e8")
     asked.add_argument("--memory", default="4GB")
     asked.add_argument("--threads", type=int, default=os.cpu_count() or 1)
@@ -193,13 +234,17 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
             make_table(source, records)
-            # small tables fit into any memory; they are worked on beyond it all the same, with what a block needs
+            # small tables fit into any memory; they are worked on beyond it all the same, with what
+            # a block needs
             for memory in ["", given.memory] if records <= IN_MEMORY else [given.memory]:
                 least = "250MB" if memory and records <= 1_000_000 else memory
                 found = measure(source, target, records, least, given.threads)
                 results = [
-                    each for each in results if (each["records"], each["memory"], each["threads"]) != (records, least, given.threads)
-                ] + [found]  # fmt: skip
+                    each
+                    for each in results
+                    if (each["records"], each["memory"], each["threads"])
+                    != (records, least, given.threads)
+                ] + [found]
                 results.sort(key=lambda each: (each["records"], each["memory"]))
                 RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
                 print(json.dumps(found))

@@ -1,9 +1,12 @@
-"""The same bytes whoever does the work: one table in memory, in passes and on Dask, with kills; writes same.json beside it.
+"""The same bytes whoever does the work: one table in memory, in passes and on Dask, with kills;
+writes same.json beside it.
 
-python benchmarks/scale/same.py                       # 2,000,000 records with a category, gaps and weights; all ways
-python benchmarks/scale/same.py --only memory,passes  # some of them; results of others stay
+python benchmarks/scale/same.py                       # 2,000,000 records with a category, gaps and
+weights; all ways python benchmarks/scale/same.py --only memory,passes  # some of them; results of
+others stay
 
-Every way makes the release and both manifests in a process of its own; what is compared is the digest of all three files.
+Every way makes the release and both manifests in a process of its own; what is compared is the
+digest of all three files.
 """
 
 from __future__ import annotations
@@ -74,7 +77,9 @@ def make_table(path: Path, records: int, pieces: int) -> None:
         shared = rng.lognormal(0.0, 1.0, (count, 3))
         columns: list[Any] = [pa.array([f"t{town}" for town in rng.integers(0, 12, count)])]
         for j in range(7):
-            values = np.rint(1000.0 * shared[:, j % 3] * rng.lognormal(0.0, 0.5, count)).astype(np.int64)
+            values = np.rint(1000.0 * shared[:, j % 3] * rng.lognormal(0.0, 0.5, count)).astype(
+                np.int64
+            )
             columns.append(pa.array(values, mask=rng.random(count) < (0.05 if j < 2 else 0.0)))
         columns.append(pa.array(np.round(rng.lognormal(2.0, 1.0, count) + 0.01, 2)))
         rows.append(pa.table(columns, schema=schema))
@@ -91,9 +96,18 @@ WAYS: dict[str, dict[str, Any]] = {
     "passes, killed and resumed": {"memory": "300MB", "kill": "mending borders"},
     "dask local:1, 2 threads": {"memory": "1GB", "engine": "local:1", "threads": 2},
     "dask local:2": {"memory": "600MB", "engine": "local:2"},
-    "dask local:4, chunks of 65,536": {"memory": "400MB", "engine": "local:4", "threads": 1, "chunk": 65_536},
-    "dask local:2, a worker killed in each pass": {"memory": "600MB", "engine": "local:2", "kill_workers": True},
-}  # fmt: skip
+    "dask local:4, chunks of 65,536": {
+        "memory": "400MB",
+        "engine": "local:4",
+        "threads": 1,
+        "chunk": 65_536,
+    },
+    "dask local:2, a worker killed in each pass": {
+        "memory": "600MB",
+        "engine": "local:2",
+        "kill_workers": True,
+    },
+}
 
 
 def digest_of(target: Path) -> str:
@@ -106,7 +120,9 @@ def digest_of(target: Path) -> str:
 
 def killed_at(command: list[str], word: str) -> None:
     """Start a run and kill it some seconds after it has told of this pass."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith(word):
@@ -117,7 +133,9 @@ def killed_at(command: list[str], word: str) -> None:
     process.stderr.close()
 
 
-def measure(folder: Path, name: str, way: dict[str, Any], sources: dict[int, Path]) -> dict[str, Any]:
+def measure(
+    folder: Path, name: str, way: dict[str, Any], sources: dict[int, Path]
+) -> dict[str, Any]:
     """One way, in a process of its own."""
     script, place = folder / "run.py", folder / "out"
     script.write_text(RUN, "utf-8")
@@ -129,9 +147,13 @@ def measure(folder: Path, name: str, way: dict[str, Any], sources: dict[int, Pat
     if "kill" in way:
         killed_at([*command, json.dumps(given)], way["kill"])
         assert not target.exists(), "in place before it was verified"
-        assert any(path.name.endswith(".spill") for path in place.iterdir()), "nothing to go on from"
+        assert any(path.name.endswith(".spill") for path in place.iterdir()), (
+            "nothing to go on from"
+        )
         given["resume"] = True
-    ran = subprocess.run([*command, json.dumps(given)], check=True, stdout=subprocess.PIPE, text=True)
+    ran = subprocess.run(
+        [*command, json.dumps(given)], check=True, stdout=subprocess.PIPE, text=True
+    )
     found = {
         "way": name,
         "wall": time.perf_counter() - begun,
@@ -154,14 +176,16 @@ def section() -> list[str]:
     lines = [
         "## The same bytes",
         "",
-        f"{found['records']:,} records with a category, two columns with gaps, five more numbers and weights, `quick`; the digest is that of the",
+        f"{found['records']:,} records with a category, two columns with gaps, five more "
+        f"numbers and weights, `quick`; the digest is that of the",
         "released file and both manifests (`python benchmarks/scale/same.py`):",
         "",
         "| | wall s | peak MB of the process, or of the driver | digest |",
         "|---|---:|---:|---|",
-    ]  # fmt: skip
+    ]
     lines += [
-        f"| {each['way']} | {each['wall']:,.0f} | {each['peak'] / 1e6:,.0f} | {each['digest'][:12]} |"
+        f"| {each['way']} | {each['wall']:,.0f} | {each['peak'] / 1e6:,.0f} | "
+        f"{each['digest'][:12]} |"
         for each in found["runs"]
     ]
     return [*lines, "", "One digest for all." if len(digests) == 1 else "THE DIGESTS DIFFER.", ""]
@@ -169,9 +193,13 @@ def section() -> list[str]:
 
 def main() -> None:
     """Run what is asked for; raises unless all digests are one."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--records", type=float, default=2e6)
-    asked.add_argument("--only", default="", help="words with which the ways begin, comma-separated")
+    asked.add_argument(
+        "--only", default="", help="words with which the ways begin, comma-separated"
+    )
     given = asked.parse_args()
     records = int(given.records)
     words = tuple(given.only.split(",")) if given.only else ("",)
@@ -181,7 +209,9 @@ def main() -> None:
         results = before["runs"] if before["records"] == records else []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = {pieces: folder / f"in-{pieces}" / "in.parquet" for pieces in (10_000, 100_000, 300_000)}
+        sources = {
+            pieces: folder / f"in-{pieces}" / "in.parquet" for pieces in (10_000, 100_000, 300_000)
+        }
         for pieces, path in sources.items():
             path.parent.mkdir()
             make_table(path, records, pieces)

@@ -1,10 +1,13 @@
-"""The plan on 100 workers, on paper: measured times of its tasks, put into a schedule; what becomes the bottleneck.
+"""The plan on 100 workers, on paper: measured times of its tasks, put into a schedule; what becomes
+the bottleneck.
 
-python benchmarks/scale/simulate.py --measure          # times every task of a run of 10⁶ records here: tasks.json
-python benchmarks/scale/simulate.py                    # the schedules: simulated.json; `run.py --page` puts both into docs/scale.md
+python benchmarks/scale/simulate.py --measure          # times every task of a run of 10⁶ records
+here: tasks.json python benchmarks/scale/simulate.py                    # the schedules:
+simulated.json; `run.py --page` puts both into docs/scale.md
 
-Times of tasks are processor seconds of their threads, which other work on the machine does not prolong. Bytes are those of the files that
-they read and wrote. What a network and a store can do is not measured but said: two cases, below.
+Times of tasks are processor seconds of their threads, which other work on the machine does not
+prolong. Bytes are those of the files that they read and wrote. What a network and a store can do is
+not measured but said: two cases, below.
 """
 
 from __future__ import annotations
@@ -56,13 +59,17 @@ def measure(records: int) -> dict[str, Any]:
                 result = task(*each)
                 spent = time.thread_time() - begun
                 wrote = (
-                    os.path.getsize(result["path"]) if isinstance(result, dict) and "path" in result else 0
+                    os.path.getsize(result["path"])
+                    if isinstance(result, dict) and "path" in result
+                    else 0
                 )
                 if once is None or task.__name__ == once:
                     found.setdefault(task.__name__, []).append({"seconds": spent, "wrote": wrote})
                 yield result
 
-        def alone(self, task: Callable[..., Any], *arguments: Any, tell: Any, needs: int = 0) -> Any:
+        def alone(
+            self, task: Callable[..., Any], *arguments: Any, tell: Any, needs: int = 0
+        ) -> Any:
             begun = time.thread_time()
             result = super().run_exclusive(task, *arguments, tell=tell)
             if once is None:
@@ -75,14 +82,22 @@ def measure(records: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
         make_table(source, records)
-        for place in (target, target, f"{folder}/out/"):  # the first compiles, the last is a folder of parts
+        # the first compiles, the last is a folder of parts
+        for place in (target, target, f"{folder}/out/"):
             once = "write_part_of" if isinstance(place, str) else None
             if once is None:
                 found.clear()
             files.anonymize_file(
-                source, place, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick", date="2026-01-01", threads=1,
+                source,
+                place,
+                k=5,
+                quasi=[f"q{j}" for j in range(8)],
+                seed=1,
+                effort="quick",
+                date="2026-01-01",
+                threads=1,
                 memory="250MB",
-            )  # fmt: skip
+            )
         sizes = {"input": source.stat().st_size, "output": target.stat().st_size}
     spread = [each["seconds"] for each in found["work_block_of"]]
     mean = sum(spread) / len(spread)
@@ -92,21 +107,28 @@ def measure(records: int) -> dict[str, Any]:
         "tasks": {name: len(tasks) for name, tasks in found.items()},
         "spread": sorted(each / mean for each in spread),
         "bytes": {name: size / records for name, size in sizes.items()},
-        "wrote": {name: sum(each["wrote"] for each in tasks) / records for name, tasks in found.items()},
+        "wrote": {
+            name: sum(each["wrote"] for each in tasks) / records for name, tasks in found.items()
+        },
     }
 
 
 def passes(measured: dict[str, Any], records: int, *, parts: bool) -> list[dict[str, Any]]:
-    """The passes of a table of so many records: how many tasks, of how many seconds, and the bytes that each reads and writes.
+    """The passes of a table of so many records: how many tasks, of how many seconds, and the bytes
+    that each reads and writes.
 
-    One file is written by one task, and copied by the driver; `parts` each by one, which reads half a bucket too much at either end
-    (the row buckets of workers with 4 GB and four threads have about 770,000 records), and once more what it wrote, for its digest.
+    One file is written by one task, and copied by the driver; `parts` each by one, which reads half
+    a bucket too much at either end (the row buckets of workers with 4 GB and four threads have
+    about 770,000 records), and once more what it wrote, for its digest.
     """
-    a_record = {name: seconds / measured["records"] for name, seconds in measured["seconds"].items()}
+    a_record = {
+        name: seconds / measured["records"] for name, seconds in measured["seconds"].items()
+    }
     read, wrote = measured["bytes"]["input"], measured["wrote"]
     out = measured["bytes"]["output"]
     routed, formed, finished, hashes = (
-        wrote[name] for name in ("route_chunk", "work_block_of", "work_shifted_block_of", "hash_chunk")
+        wrote[name]
+        for name in ("route_chunk", "work_block_of", "work_shifted_block_of", "hash_chunk")
     )
     chunks, blocks = -(-records // CHUNK), -(-records // BLOCK)
     plan = [(name, chunks, read, 0.0) for name in ("scan_chunk", "add_up_chunk", "sample_chunk")]
@@ -131,7 +153,9 @@ def passes(measured: dict[str, Any], records: int, *, parts: bool) -> list[dict[
 def schedule(
     plan: list[dict[str, Any]], store: float, spread: list[float], seed: int = 19
 ) -> list[dict[str, Any]]:
-    """How long each pass takes on the workers: tasks go to whoever is free, and share the store and their worker's wire."""
+    """How long each pass takes on the workers: tasks go to whoever is free, and share the store and
+    their worker's wire.
+    """
     dice = random.Random(seed)
     slots = WORKERS * THREADS
     told = []
@@ -149,10 +173,15 @@ def schedule(
         busy = each["tasks"] * each["seconds"]
         told.append(
             {
-                "pass": each["pass"], "tasks": each["tasks"], "wall": wall, "busy": busy, "moving": each["tasks"] * moving / active,
-                "bytes": each["tasks"] * each["bytes"], "used": busy / (wall * slots) if wall else 0.0,
+                "pass": each["pass"],
+                "tasks": each["tasks"],
+                "wall": wall,
+                "busy": busy,
+                "moving": each["tasks"] * moving / active,
+                "bytes": each["tasks"] * each["bytes"],
+                "used": busy / (wall * slots) if wall else 0.0,
             }
-        )  # fmt: skip
+        )
     return told
 
 
@@ -166,16 +195,29 @@ def simulate(measured: dict[str, Any]) -> list[dict[str, Any]]:
                 told = schedule(plan, store, measured["spread"])
                 wall = sum(each["wall"] for each in told)
                 found.append(
-                    {"records": records, "case": case, "target": target, "wall": wall, "passes": told}
+                    {
+                        "records": records,
+                        "case": case,
+                        "target": target,
+                        "wall": wall,
+                        "passes": told,
+                    }
                 )
     return found
 
 
 NAMES = {
-    "scan_chunk": "scan", "add_up_chunk": "measure", "sample_chunk": "sample", "route_chunk": "route", "work_block_of": "blocks",
-    "work_shifted_block_of": "shifted blocks", "write_rows": "write one file", "write_part_of": "write parts", "hash_chunk": "verify: hash",
+    "scan_chunk": "scan",
+    "add_up_chunk": "measure",
+    "sample_chunk": "sample",
+    "route_chunk": "route",
+    "work_block_of": "blocks",
+    "work_shifted_block_of": "shifted blocks",
+    "write_rows": "write one file",
+    "write_part_of": "write parts",
+    "hash_chunk": "verify: hash",
     "count_bucket": "verify: count",
-}  # fmt: skip
+}
 
 
 def section() -> list[str]:
@@ -183,46 +225,65 @@ def section() -> list[str]:
     if not (TASKS.exists() and SIMULATED.exists()):
         return []
     measured, found = json.loads(TASKS.read_text("utf-8")), json.loads(SIMULATED.read_text("utf-8"))
-    each = {name: 1e6 * seconds / measured["records"] for name, seconds in measured["seconds"].items()}
+    each = {
+        name: 1e6 * seconds / measured["records"] for name, seconds in measured["seconds"].items()
+    }
     lines = [
         "## On paper: 10⁹ and 10¹⁰ records",
         "",
-        f"Measured here, one thread, {measured['records']:,} records of 8 columns, processor µs a record: "
+        f"Measured here, one thread, {measured['records']:,} records of 8 columns, "
+        "processor µs a record: "
         + ", ".join(f"{NAMES[name]} {each[name]:.2f}" for name in NAMES if name in each)
-        + f"; {measured['bytes']['input']:.0f} bytes a record of input, {measured['wrote']['route_chunk']:.0f} of spill, {measured['bytes']['output']:.0f} of output.",
+        + f"; {measured['bytes']['input']:.0f} bytes a record of input, "
+        f"{measured['wrote']['route_chunk']:.0f} of spill, "
+        f"{measured['bytes']['output']:.0f} of output.",
         "",
-        f"Put into a schedule of {WORKERS} workers with {THREADS} threads each (`python benchmarks/scale/simulate.py`): tasks go to whoever is free,",
-        f"blocks vary as those measured did, each worker has a wire of {OF_A_WORKER / 1e9:.3g} GB/s, all share the store, the scheduler spends "
+        f"Put into a schedule of {WORKERS} workers with {THREADS} threads each (`python "
+        "benchmarks/scale/simulate.py`): tasks go to whoever is free,",
+        "blocks vary as those measured did, each worker has a wire of "
+        f"{OF_A_WORKER / 1e9:.3g} GB/s, all share the store, the scheduler spends "
         f"{1000 * SCHEDULING:.0f} ms on a task.",
-        f"The store, the wires, the scheduler and the price ({PRICE} € for a core and hour, for as long as the run takes) are assumptions.",
+        f"The store, the wires, the scheduler and the price ({PRICE} € for a core and "
+        "hour, for as long as the run takes) are assumptions.",
         "",
-        "| records | store | to | wall | of that writing | blocks, both passes | TB moved | core hours at work | cost, € | slowest pass |",
+        "| records | store | to | wall | of that writing | blocks, both passes | TB "
+        "moved | core hours at work | cost, € | slowest pass |",
         "|---:|---|---|---:|---:|---:|---:|---:|---:|---|",
-    ]  # fmt: skip
+    ]
     for run in found:
         by_name = {one["pass"]: one for one in run["passes"]}
         blocks = by_name["work_block_of"]["wall"] + by_name["work_shifted_block_of"]["wall"]
         slowest = max(run["passes"], key=lambda one: one["wall"])
         writing = sum(one["wall"] for one in run["passes"] if one["pass"].startswith("write_"))
         lines.append(
-            f"| {run['records']:.0e} | {run['case']} | {run['target']} | {_time(run['wall'])} | {_time(writing)} | {_time(blocks)} | "
-            f"{sum(one['bytes'] for one in run['passes']) / 1e12:.2f} | {sum(one['busy'] for one in run['passes']) / 3600:,.0f} | "
+            f"| {run['records']:.0e} | {run['case']} | {run['target']} | "
+            f"{_time(run['wall'])} | {_time(writing)} | {_time(blocks)} | "
+            f"{sum(one['bytes'] for one in run['passes']) / 1e12:.2f} | "
+            f"{sum(one['busy'] for one in run['passes']) / 3600:,.0f} | "
             f"{run['wall'] / 3600 * WORKERS * THREADS * PRICE:,.0f} | {NAMES[slowest['pass']]} |"
         )
     one, many = found[-2:]
     share = {each["pass"]: each["wall"] / one["wall"] for each in one["passes"]}
     used = {
-        run["target"]: sum(each["busy"] for each in run["passes"]) / (run["wall"] * WORKERS * THREADS) for run in (one, many)
-    }  # fmt: skip
+        run["target"]: sum(each["busy"] for each in run["passes"])
+        / (run["wall"] * WORKERS * THREADS)
+        for run in (one, many)
+    }
     slowest = max(many["passes"], key=lambda each: each["wall"])
     lines += [
-        f"**What becomes the bottleneck.** Writing one file is one task, for the bytes of a file follow from all rows in order: with 100 workers it is "
-        f"{100 * share['write_rows']:.0f} % of the time at 10¹⁰ records on the faster store, and over the whole run {100 * used['one file']:.0f} % of the",
-        "cores are at work. A folder of parts (`out/`) is written by a task for every 4,194,304 records, each of which reads only the buckets that hold its rows: "
-        f"the same run takes {one['wall'] / many['wall']:.1f} times less time, {100 * used['a folder']:.0f} % of the cores are at work, and",
-        f"the slowest pass is {NAMES[slowest['pass']]} ({100 * slowest['wall'] / many['wall']:.0f} % of the time). On one file server the store is what everything waits for.",
+        "**What becomes the bottleneck.** Writing one file is one task, for the bytes "
+        "of a file follow from all rows in order: with 100 workers it is "
+        f"{100 * share['write_rows']:.0f} % of the time at 10¹⁰ records on the faster "
+        f"store, and over the whole run {100 * used['one file']:.0f} % of the",
+        "cores are at work. A folder of parts (`out/`) is written by a task for every "
+        "4,194,304 records, each of which reads only the buckets that hold its rows: "
+        f"the same run takes {one['wall'] / many['wall']:.1f} times less time, "
+        f"{100 * used['a folder']:.0f} % of the cores are at work, and",
+        f"the slowest pass is {NAMES[slowest['pass']]} "
+        f"({100 * slowest['wall'] / many['wall']:.0f} % of the time). On one file server "
+        "the store is what everything waits for.",
         "",
-    ]  # fmt: skip
+    ]
     return lines
 
 
@@ -232,7 +293,9 @@ def _time(seconds: float) -> str:
 
 def main() -> None:
     """Measure or simulate."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--measure", action="store_true")
     asked.add_argument("--records", type=float, default=1e6)
     given = asked.parse_args()
@@ -244,7 +307,8 @@ def main() -> None:
     for run in found:
         slowest = max(run["passes"], key=lambda one: one["wall"])
         print(
-            f"{run['records']:.0e} {run['case']}, {run['target']}: {_time(run['wall'])}, slowest {slowest['pass']}"
+            f"{run['records']:.0e} {run['case']}, {run['target']}: {_time(run['wall'])}, "
+            f"slowest {slowest['pass']}"
         )
 
 

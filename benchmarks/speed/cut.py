@@ -1,4 +1,5 @@
-"""The optimal cut against one compiled pass over the points, and one column with large k against NumPy's stable sort.
+"""The optimal cut against one compiled pass over the points, and one column with large k against
+NumPy's stable sort.
 
 python benchmarks/speed/cut.py
 """
@@ -46,7 +47,10 @@ def main() -> None:
     scan = quickest(lambda: one_pass(points, points[0], out))
     for name, order in orders.items():
         seconds = quickest(lambda order=order: optimal_cut(points, order, 10))
-        print(f"n = {n:,}, d = 8, k = 10, records {name}: {seconds / scan:.1f} x one pass over the points")
+        print(
+            f"n = {n:,}, d = 8, k = 10, records {name}: {seconds / scan:.1f} x one pass "
+            f"over the points"
+        )
     column = rng.normal(size=(n, 1))
     sort = quickest(lambda: np.argsort(column[:, 0], kind="stable"))
     order = np.argsort(column[:, 0], kind="stable")

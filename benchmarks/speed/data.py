@@ -6,7 +6,9 @@ import numpy as np
 
 
 def gaussian(n: int) -> np.ndarray:
-    """G(n): correlated Gaussian, ten columns; the last five are 0.7 times the first five plus 0.3 times noise."""
+    """G(n): correlated Gaussian, ten columns; the last five are 0.7 times the first five plus 0.3
+    times noise.
+    """
     rng = np.random.default_rng(0)
     first = rng.standard_normal((n, 5))
     return _z_scores(np.hstack([first, 0.7 * first + 0.3 * rng.standard_normal((n, 5))]))

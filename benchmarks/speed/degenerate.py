@@ -1,9 +1,10 @@
-"""Degenerate tables beside ordinary ones: equal records, few distinct ones, more columns than records.
+"""Degenerate tables beside ordinary ones: equal records, few distinct ones, more columns than
+records.
 
 python benchmarks/speed/degenerate.py [--quick] [--json FILE]
 
-Times are those of the processor, not of the clock, so that other processes matter less. Two minutes on a quiet machine; each
-figure is printed as soon as it is there.
+Times are those of the processor, not of the clock, so that other processes matter less. Two minutes
+on a quiet machine; each figure is printed as soon as it is there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ import numpy as np
 import microagg as ma
 
 K, COLUMNS = 5, 10
-NARROW = 8  # columns of the table that a wide one is set beside: imports and loading of kernels take the same for both
+# columns of the table that a wide one is set beside: imports and loading of kernels take the same
+# for both
+NARROW = 8
 
 
 def different(n: int) -> np.ndarray:

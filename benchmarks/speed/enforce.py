@@ -1,10 +1,11 @@
-"""k = 5, l = 3, t = 0.2 on 100,000 records against scipy's query for 21 neighbours of every point, one thread, same run.
+"""k = 5, l = 3, t = 0.2 on 100,000 records against scipy's query for 21 neighbours of every point,
+one thread, same run.
 
 python benchmarks/speed/enforce.py [--quick] [--json FILE]
 
-The points are the lognormal cloud of eight columns. The confidential columns are made up: a numeric one, half of it the first
-column's rank and half chance, all values different; and a nominal one of five categories with the shares 40, 25, 20, 10, 5 %.
-The bar: no more than 5 times scipy's time.
+The points are the lognormal cloud of eight columns. The confidential columns are made up: a numeric
+one, half of it the first column's rank and half chance, all values different; and a nominal one of
+five categories with the shares 40, 25, 20, 10, 5 %. The bar: no more than 5 times scipy's time.
 """
 
 from __future__ import annotations
@@ -50,9 +51,12 @@ def measure(points: np.ndarray, attributes: tuple[Attribute, ...], effort: str) 
     sizes = np.bincount(labels)
     kept = all(finding.holds for finding in promise.evaluate(labels, len(sizes), attributes))
     return {
-        "effort": effort, "seconds": seconds, "groups": len(sizes), "IL": ma.information_loss(points, labels),
+        "effort": effort,
+        "seconds": seconds,
+        "groups": len(sizes),
+        "IL": ma.information_loss(points, labels),
         "kept": bool(kept and sizes.min() >= K),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -69,7 +73,9 @@ def main() -> None:
         (
             measure(small, attributes, "quick"),
             measure(
-                small[:600], tuple(Attribute(a.name, a.kind, a.values[:600]) for a in attributes), "balanced"
+                small[:600],
+                tuple(Attribute(a.name, a.kind, a.values[:600]) for a in attributes),
+                "balanced",
             ),
         )
     start = time.perf_counter()
@@ -83,7 +89,8 @@ def main() -> None:
             rows.append(row)
             print(
                 f"{name:20} {effort:9} {row['seconds']:7.2f} s: {row['seconds'] / theirs:5.2f} x; "
-                f"{row['groups']:,} groups, IL {row['IL']:.3f} %, kept: {'yes' if row['kept'] else 'NO'}",
+                f"{row['groups']:,} groups, IL {row['IL']:.3f} %, kept: "
+                f"{'yes' if row['kept'] else 'NO'}",
                 flush=True,
             )
     if options.json:

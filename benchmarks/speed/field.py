@@ -1,9 +1,11 @@
-"""Every method of the registry on 20,000 records of 8 columns, k = 5: seconds of one core, beside MDAV's in the same run.
+"""Every method of the registry on 20,000 records of 8 columns, k = 5: seconds of one core, beside
+MDAV's in the same run.
 
     python benchmarks/speed/field.py [--only gsms,kc] [--n 20000]
 
-The cloud is M of `benchmarks/quality/quick.py`. Methods that need confidential columns get one of four categories. Each method runs once
-on 1,000 records before, so that compiling is not counted; memory is the peak of the whole process so far.
+The cloud is M of `benchmarks/quality/quick.py`. Methods that need confidential columns get one of
+four categories. Each method runs once on 1,000 records before, so that compiling is not counted;
+memory is the peak of the whole process so far.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def main() -> None:
         spent, loss = seconds_of(by_name[name], points)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"{name:<20} {spent:8.2f} s {spent / yardstick:9.1f} x mdav   IL {loss:8.4f}   peak {peak:.0f} MB",
+            f"{name:<20} {spent:8.2f} s {spent / yardstick:9.1f} x mdav   IL {loss:8.4f} "
+            f"  peak {peak:.0f} MB",
             flush=True,
         )
 

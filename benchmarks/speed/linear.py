@@ -1,8 +1,8 @@
 """MDAV by linear scan, twice, compiled: what the kd-tree is measured against.
 
-Both keep the remaining rows contiguous (the last row moves into a gap), sum distances over the columns in ascending
-order and give ties to the lower record number. Left-over records join the group with the nearest centroid as a
-block. Centroids come from running sums.
+Both keep the remaining rows contiguous (the last row moves into a gap), sum distances over the
+columns in ascending order and give ties to the lower record number. Left-over records join the
+group with the nearest centroid as a block. Centroids come from running sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ compiled: Any = numba.njit(cache=True)
 
 @compiled
 def mdav_as_worded(points, k):
-    """One pass per query that writes all distances, then partial selection of the k smallest by quickselect."""
+    """One pass per query that writes all distances, then partial selection of the k smallest by
+    quickselect.
+    """
     n, d = points.shape
     rows, ids, labels = points.copy(), np.arange(n), np.full(n, -1, np.int32)
     distances, order = np.empty(n), np.empty(n, np.int64)
@@ -39,7 +41,9 @@ def mdav_as_worded(points, k):
 
 @compiled
 def mdav_fused(points, k):
-    """The fastest scan we could write: one pass per query that keeps the farthest, or the k nearest, as it goes."""
+    """The fastest scan we could write: one pass per query that keeps the farthest, or the k
+    nearest, as it goes.
+    """
     n, d = points.shape
     rows, ids, labels = points.copy(), np.arange(n), np.full(n, -1, np.int32)
     sums, q = _sums(rows), np.empty(d)
@@ -83,7 +87,9 @@ def _write_distances(rows, left, q, distances):
 def _position_of_largest(distances, ids, left):
     best = 0
     for i in range(1, left):
-        if distances[i] > distances[best] or (distances[i] == distances[best] and ids[i] < ids[best]):
+        if distances[i] > distances[best] or (
+            distances[i] == distances[best] and ids[i] < ids[best]
+        ):
             best = i
     return best
 
@@ -97,9 +103,13 @@ def _select(distances, ids, order, left, k):
         pivot, record = distances[middle], ids[middle]
         i, j = low, high
         while i <= j:
-            while distances[order[i]] < pivot or (distances[order[i]] == pivot and ids[order[i]] < record):
+            while distances[order[i]] < pivot or (
+                distances[order[i]] == pivot and ids[order[i]] < record
+            ):
                 i += 1
-            while distances[order[j]] > pivot or (distances[order[j]] == pivot and ids[order[j]] > record):
+            while distances[order[j]] > pivot or (
+                distances[order[j]] == pivot and ids[order[j]] > record
+            ):
                 j -= 1
             if i <= j:
                 order[i], order[j] = order[j], order[i]
@@ -143,7 +153,9 @@ def _nearest(rows, ids, left, q, near, chosen):
 
 @compiled
 def _take(chosen, group, rows, ids, labels, sums, left):
-    """Give the rows at these positions to a group and close the gaps; returns how many rows are left."""
+    """Give the rows at these positions to a group and close the gaps; returns how many rows are
+    left.
+    """
     positions = np.sort(chosen)
     for t in range(positions.shape[0] - 1, -1, -1):
         i = positions[t]

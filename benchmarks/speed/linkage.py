@@ -1,4 +1,5 @@
-"""Record linkage against scipy's nearest-neighbour query on the same arrays, one thread; and its memory.
+"""Record linkage against scipy's nearest-neighbour query on the same arrays, one thread; and its
+memory.
 
 python benchmarks/speed/linkage.py [--quick] [--json FILE]
 """
@@ -31,7 +32,9 @@ NAMES = tuple("abcdefgh")
 
 
 def released(kind: str, original: np.ndarray) -> np.ndarray:
-    """What stands for the originals: MDAV's means (five records share each), or points that are all distinct."""
+    """What stands for the originals: MDAV's means (five records share each), or points that are all
+    distinct.
+    """
     if kind == "MDAV, k = 5":
         labels = np.asarray(ma.partition(original, k=5, method="mdav"))
         return group_means(original, labels, int(labels.max()) + 1)[labels]
@@ -52,7 +55,9 @@ def least_seconds(work: Any) -> float:
 
 
 def compare(kind: str, n: int) -> dict[str, Any]:
-    """Ours whole (scaling, sorting, building and asking) against scipy's query alone, its tree built beforehand."""
+    """Ours whole (scaling, sorting, building and asking) against scipy's query alone, its tree
+    built beforehand.
+    """
     original = data.lognormal(n)
     masked = released(kind, original)
     pair, tree = Pair(original, masked, NAMES), spatial.cKDTree(original)
@@ -77,12 +82,16 @@ def resident() -> float:
 
 
 def memory_of(original: np.ndarray, masked: np.ndarray) -> dict[str, float]:
-    """MB of both tables, and what linkage adds at its peak, in a process that has done nothing else."""
+    """MB of both tables, and what linkage adds at its peak, in a process that has done nothing
+    else.
+    """
     with tempfile.TemporaryDirectory() as folder:
         tables = Path(folder, "tables.npy")
         np.save(tables, np.stack([original, masked]))
         command = [sys.executable, __file__, "--memory-of", str(tables)]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        )
 
 
 def print_memory(tables: Path) -> None:
@@ -104,7 +113,11 @@ def print_memory(tables: Path) -> None:
     record_linkage(Pair(original, masked, NAMES))
     done.set()
     watcher.join()
-    print(json.dumps({"input": (original.nbytes + masked.nbytes) / 1e6, "added": max(peak - before, 0.0)}))
+    print(
+        json.dumps(
+            {"input": (original.nbytes + masked.nbytes) / 1e6, "added": max(peak - before, 0.0)}
+        )
+    )
 
 
 def main() -> None:
@@ -125,11 +138,13 @@ def main() -> None:
         rows.append(row)
         memory = row["memory"]
         print(
-            f"{n:,} x 8, {kind:17} linkage {row['ours']:6.2f} s, scipy's query {row['scipy']:6.2f} s: "
+            f"{n:,} x 8, {kind:17} linkage {row['ours']:6.2f} s, scipy's query "
+            f"{row['scipy']:6.2f} s: "
             f"{row['ours'] / row['scipy']:.2f} x; "
             f"tables {memory['input']:.1f} MB, added at the peak {memory['added']:.1f} MB: "
             f"{(memory['input'] + memory['added']) / memory['input']:.2f} x the tables with them; "
-            f"linked {row['linked']:.3f} % (scipy, ties to one of them: {row['linked by scipy']:.3f} %)",
+            f"linked {row['linked']:.3f} % (scipy, ties to one of them: "
+            f"{row['linked by scipy']:.3f} %)",
             flush=True,
         )
     if options.json:

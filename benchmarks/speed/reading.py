@@ -1,10 +1,13 @@
-"""Reading and typing a csv file of a million records beside Arrow's own reader, on all cores: seconds and the ratio, side by side in one run.
+"""Reading and typing a csv file of a million records beside Arrow's own reader, on all cores:
+seconds and the ratio, side by side in one run.
 
 python benchmarks/speed/reading.py [--records N] [--runs R] [--cpu] [--json FILE]
 
-Four readings: eight columns of numbers, and these with a text, a code ("00731") and a day besides; with the numbers (and the day) named as
-quasi-identifiers, which makes numbers of them, and without, where every column is looked at for what it means and kept to the letter.
-Arrow (`pyarrow.csv.read_csv`, types inferred) and microagg (`read_table`) take turns; the least time of each counts. The bar is 2.
+Four readings: eight columns of numbers, and these with a text, a code ("00731") and a day besides;
+with the numbers (and the day) named as quasi-identifiers, which makes numbers of them, and without,
+where every column is looked at for what it means and kept to the letter. Arrow
+(`pyarrow.csv.read_csv`, types inferred) and microagg (`read_table`) take turns; the least time of
+each counts. The bar is 2.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ def make_files(folder: Path, records: int) -> dict[str, Path]:
     mixed = {**columns, "town": towns, "code": codes, "day": days}
     paths = {"numbers": folder / "numbers.csv", "mixed": folder / "mixed.csv"}
     for name, made in (("numbers", columns), ("mixed", mixed)):
-        pyarrow.csv.write_csv(pa.table(made), paths[name], pyarrow.csv.WriteOptions(quoting_style="needed"))
+        pyarrow.csv.write_csv(
+            pa.table(made), paths[name], pyarrow.csv.WriteOptions(quoting_style="needed")
+        )
     return paths
 
 
@@ -81,11 +86,18 @@ def main() -> None:
             for what, seconds in (("quasi-identifiers named", named), ("none named", looked_at)):
                 ratio = seconds / arrow
                 found.append(
-                    {"file": name, "what": what, "arrow": arrow, "microagg": seconds, "ratio": ratio}
+                    {
+                        "file": name,
+                        "what": what,
+                        "arrow": arrow,
+                        "microagg": seconds,
+                        "ratio": ratio,
+                    }
                 )
                 verdict = "within" if ratio <= BAR else "BEYOND"
                 print(
-                    f"{name:8} {what:24} Arrow {arrow:.3f} s, microagg {seconds:.3f} s: {ratio:.2f} x, {verdict} the bar of {BAR:g}"
+                    f"{name:8} {what:24} Arrow {arrow:.3f} s, microagg {seconds:.3f} s: "
+                    f"{ratio:.2f} x, {verdict} the bar of {BAR:g}"
                 )
     if given.json:
         given.json.write_text(json.dumps(found, indent=2))

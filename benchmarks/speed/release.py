@@ -1,10 +1,12 @@
-"""A whole release of a million records from file to file, with and without its reports: seconds, memory and what is computed how often.
+"""A whole release of a million records from file to file, with and without its reports: seconds,
+memory and what is computed how often.
 
 python benchmarks/speed/release.py [--records N] [--runs R] [--json FILE] [PACKAGE ...]
 
-Each PACKAGE is a folder from which microagg is imported (`src` of a work tree; by default the installed one): give two, such
-as the commit before and the one after, to have them side by side in one run. Every release is made in a process of its own,
-packages in turn, kernels compiled beforehand by one on a few records.
+Each PACKAGE is a folder from which microagg is imported (`src` of a work tree; by default the
+installed one): give two, such as the commit before and the one after, to have them side by side in
+one run. Every release is made in a process of its own, packages in turn, kernels compiled
+beforehand by one on a few records.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ ASKED: dict[str, Any] = {
 
 
 def make_table(path: Path, records: int) -> None:
-    """Eight columns, half of them whole numbers and half with two decimals; a text that is kept, a confidential one."""
+    """Eight columns, half of them whole numbers and half with two decimals; a text that is kept, a
+    confidential one.
+    """
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -52,10 +56,14 @@ def make_table(path: Path, records: int) -> None:
     values = 1000.0 * data.lognormal(records)
     columns: dict[str, Any] = {}
     for j, name in enumerate(ASKED["quasi"]):
-        columns[name] = np.rint(values[:, j]).astype(np.int64) if j % 2 else np.round(values[:, j], 2)
+        columns[name] = (
+            np.rint(values[:, j]).astype(np.int64) if j % 2 else np.round(values[:, j], 2)
+        )
     rng = np.random.default_rng(7)
     columns["region"] = np.char.add("region ", rng.integers(300, size=records).astype(str))
-    columns["illness"] = np.char.add("illness ", np.minimum(rng.geometric(0.3, records), 12).astype(str))
+    columns["illness"] = np.char.add(
+        "illness ", np.minimum(rng.geometric(0.3, records), 12).astype(str)
+    )
     parquet.write_table(pa.table(columns), path)
 
 
@@ -65,7 +73,9 @@ def memory_now() -> float:
 
 
 def release_once(source: Path, target: Path, report: Path | None, *, count: bool) -> dict[str, Any]:
-    """Make one release in this process and tell what it took; with `count`, how often things are computed."""
+    """Make one release in this process and tell what it took; with `count`, how often things are
+    computed.
+    """
     anonymize_file = _anonymize_file()
     calls: collections.Counter[str] = collections.Counter()
 
@@ -116,7 +126,9 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def in_fresh_process(package: Path | None, source: Path, folder: Path, *options: str) -> dict[str, Any]:
+def in_fresh_process(
+    package: Path | None, source: Path, folder: Path, *options: str
+) -> dict[str, Any]:
     """`release_once` with the package from that folder, in a process that has done nothing else."""
     environment = {**os.environ, **({"PYTHONPATH": str(package)} if package else {})}
     command = [sys.executable, __file__, "--one", str(source), str(folder), *options]
@@ -131,11 +143,14 @@ def compare(packages: list[Path | None], records: int, runs: int) -> dict[str, A
         folder = Path(name)
         for n in (WARM, records):
             subprocess.run(
-                [sys.executable, __file__, "--make", str(folder / f"{n}.parquet"), str(n)], check=True
+                [sys.executable, __file__, "--make", str(folder / f"{n}.parquet"), str(n)],
+                check=True,
             )
         source = folder / f"{records}.parquet"
         for package in packages:
-            warmed = in_fresh_process(package, folder / f"{WARM}.parquet", folder, "--report", "--count")
+            warmed = in_fresh_process(
+                package, folder / f"{WARM}.parquet", folder, "--report", "--count"
+            )
             found[str(package or "installed")] = {"counts with report": warmed["counts"]}
             warmed = in_fresh_process(package, folder / f"{WARM}.parquet", folder, "--count")
             found[str(package or "installed")]["counts"] = warmed["counts"]
@@ -159,18 +174,26 @@ def compare(packages: list[Path | None], records: int, runs: int) -> dict[str, A
 
 def show(found: dict[str, Any], records: int) -> None:
     """Print what `compare` found."""
-    print(f"{records:,} x {len(ASKED['quasi'])}, k = {ASKED['k']}, l = {ASKED['l']}, {ASKED['effort']}")
+    print(
+        f"{records:,} x {len(ASKED['quasi'])}, k = {ASKED['k']}, l = {ASKED['l']}, "
+        f"{ASKED['effort']}"
+    )
     for package, entry in found.items():
         print(package)
         for key, told in (("plain", "without report"), ("report", "with reports")):
             row = entry[key]
-            print(f"  {told:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak {row['peak']:6.0f} MB")
+            print(
+                f"  {told:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak "
+                f"{row['peak']:6.0f} MB"
+            )
         print(
-            f"  with / without {entry['ratio of seconds']:5.2f} x the time, {entry['ratio of cpu']:5.2f} x the CPU time"
+            f"  with / without {entry['ratio of seconds']:5.2f} x the time, "
+            f"{entry['ratio of cpu']:5.2f} x the CPU time"
         )
         for name, told in COUNTED.items():
             print(
-                f"  {told:22} computed {entry['counts'][name]:2} times, with reports {entry['counts with report'][name]}"
+                f"  {told:22} computed {entry['counts'][name]:2} times, with reports "
+                f"{entry['counts with report'][name]}"
             )
 
 

@@ -1,4 +1,5 @@
-"""How much faster MDAV is on the kd-tree than by linear scan: ratios, side by side in one run, one thread.
+"""How much faster MDAV is on the kd-tree than by linear scan: ratios, side by side in one run, one
+thread.
 
 python benchmarks/speed/run.py [--quick] [--million] [--json FILE]
 """
@@ -48,7 +49,9 @@ def numbered_by_first_record(labels: np.ndarray) -> np.ndarray:
 
 
 def compare(name: str, points: np.ndarray) -> dict[str, Any]:
-    """Time the tree and both scans on the same points; raises unless all three form the same groups."""
+    """Time the tree and both scans on the same points; raises unless all three form the same
+    groups.
+    """
     seconds, labels = timed(tree, points, TREE_RUNS)
     row: dict[str, Any] = {"data": name, "tree": seconds}
     for scan in (linear.mdav_as_worded, linear.mdav_fused):
@@ -60,7 +63,9 @@ def compare(name: str, points: np.ndarray) -> dict[str, Any]:
 
 
 def million() -> dict[str, float]:
-    """Seconds and peak memory of a process that makes L(1,000,000), partitions it and does nothing else."""
+    """Seconds and peak memory of a process that makes L(1,000,000), partitions it and does nothing
+    else.
+    """
     command = [sys.executable, __file__, "--only-million"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -108,10 +113,15 @@ def main() -> None:
     if options.only_million:
         only_million()
         return
-    for method in (tree, linear.mdav_as_worded, linear.mdav_fused):  # compile, or load what is compiled
+    # compile, or load what is compiled
+    for method in (tree, linear.mdav_as_worded, linear.mdav_fused):
         method(data.gaussian(1000), K)
     size = 10 if options.quick else 1
-    clouds = [("G", data.gaussian, 20_000), ("G", data.gaussian, 100_000), ("L", data.lognormal, 100_000)]
+    clouds = [
+        ("G", data.gaussian, 20_000),
+        ("G", data.gaussian, 100_000),
+        ("L", data.lognormal, 100_000),
+    ]
     rows = [compare(f"{name}({n // size:,})", make(n // size)) for name, make, n in clouds]
     show(rows)
     figures: dict[str, Any] = {"k": K, "rows": rows}
@@ -124,7 +134,8 @@ def main() -> None:
         figures["million"] = large | {"exponent": exponent}
         print(f"L(1,000,000) {large['seconds']:6.2f} s, exponent from L(100,000) {exponent:.2f}")
         print(
-            f"peak memory {large['peak_MB']:.0f} MB, of which libraries {large['libraries_MB']:.0f} MB; "
+            f"peak memory {large['peak_MB']:.0f} MB, of which libraries "
+            f"{large['libraries_MB']:.0f} MB; "
             f"{large['data_made_MB']:.0f} MB had been reached by making the data"
         )
     if options.json:

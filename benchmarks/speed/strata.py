@@ -1,4 +1,5 @@
-"""What strata, weights and l cost: a weighted, stratified release with l beside a plain one of the same table.
+"""What strata, weights and l cost: a weighted, stratified release with l beside a plain one of the
+same table.
 
 python benchmarks/speed/strata.py [records]
 """
@@ -23,7 +24,12 @@ CASES: dict[str, dict[str, Any]] = {
     "plain": {},
     "l": {"confidential": "health", "l": 2},
     "weight and strata": {"weight": "weight", "stratum": "region"},
-    "weight, strata and l": {"weight": "weight", "stratum": "region", "confidential": "health", "l": 2},
+    "weight, strata and l": {
+        "weight": "weight",
+        "stratum": "region",
+        "confidential": "health",
+        "l": 2,
+    },
     "weight, many strata and l": {
         "weight": "weight",
         "stratum": ["region", "occupation"],

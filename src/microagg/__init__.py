@@ -1,4 +1,5 @@
-"""microagg: confidential microdata made publishable, with k-anonymous groups and as little loss as possible.
+"""microagg: confidential microdata made publishable, with k-anonymous groups and as little loss as
+possible.
 
 >>> import microagg as ma
 >>> labels = ma.partition([[1.0], [1.1], [9.0], [9.2]], k=2)
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-logging.getLogger("microagg").addHandler(logging.NullHandler())  # steps and numbers, for those who listen
+# steps and numbers, for those who listen
+logging.getLogger("microagg").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from microagg import datasets
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from microagg.studies.assess import assess
     from microagg.studies.compare import compare
 
-# Every public name and its room. Nothing is imported before it is used: `import microagg` stays quick.
+# Every public name and its module. Nothing is imported before it is used: `import microagg` stays
+# quick.
 _HOMES = {
     "anonymize": "microagg.pipeline.anonymize",
     "anonymize_file": "microagg.pipeline.files",

@@ -1,11 +1,15 @@
-"""Every error a user can meet. Each says in one sentence what is wrong, where, and what to do; never a cell's value."""
+"""Every error a user can meet. Each says in one sentence what is wrong, where, and what to do;
+never a cell's value.
+"""
 
 from __future__ import annotations
 
 import re
 
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+""")
-_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])(?!file:)([A-Za-z][A-Za-z0-9+.-]+:/{1,3})(.*)", re.DOTALL)
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9+.-])(?!file:)([A-Za-z][A-Za-z0-9+.-]+:/{1,3})(.*)", re.DOTALL
+)
 
 
 def without_credentials(text: str) -> str:
@@ -25,7 +29,8 @@ def _bare_address(found: re.Match[str]) -> str:
 
 
 def credentials_in(text: str) -> list[str]:
-    """Return what an address says besides scheme, host and path, so that it can be hidden; the longest first.
+    """Return what an address says besides scheme, host and path, so that it can be hidden; the
+    longest first.
 
     >>> credentials_in("https://me:secret@host/in.csv?key=1")
     ['me:secret', 'secret', 'key=1']
@@ -48,12 +53,16 @@ def needs_extra(what: str, package: str, extra: str) -> str:
 
 
 class MicroaggError(Exception):
-    """The parent of all errors that microagg raises on purpose. What addresses say of users and passwords is left out."""
+    """The parent of all errors that microagg raises on purpose. What addresses say of users and
+    passwords is left out.
+    """
 
     exit_code = 1
 
     def __init__(self, *about: object) -> None:
-        super().__init__(*(without_credentials(each) if isinstance(each, str) else each for each in about))
+        super().__init__(
+            *(without_credentials(each) if isinstance(each, str) else each for each in about)
+        )
 
 
 class InputError(MicroaggError, ValueError):
@@ -63,7 +72,9 @@ class InputError(MicroaggError, ValueError):
 
 
 class OnlyInMemory(InputError):
-    """What is asked for is not worked on beyond memory: where nothing was said of memory, it is done in memory."""
+    """What is asked for is not worked on beyond memory: where nothing was said of memory, it is
+    done in memory.
+    """
 
 
 class FitsInMemory(OnlyInMemory):
@@ -95,18 +106,26 @@ class Cancelled(MicroaggError):
 
 
 class LostWorkers(MicroaggError):
-    """The machines that did the work cannot be reached any more. Nothing has been written; what was done is kept for `resume`."""
+    """The machines that did the work cannot be reached any more. Nothing has been written; what was
+    done is kept for `resume`.
+    """
 
     exit_code = 2
 
 
 class SavingWarning(UserWarning):
-    """Something to know about files that were put in place: a disk that does not confirm, a killed run that was ended."""
+    """Something to know about files that were put in place: a disk that does not confirm, a killed
+    run that was ended.
+    """
 
 
 class ReadingWarning(UserWarning):
-    """Something to know about how a file was read: an encoding that was found out, numbers that can be read in two ways."""
+    """Something to know about how a file was read: an encoding that was found out, numbers that can
+    be read in two ways.
+    """
 
 
 class ClusterWarning(UserWarning):
-    """Something to know about the cluster that does the work: a scheduler that lets everybody in."""
+    """Something to know about the cluster that does the work: a scheduler that lets everybody
+    in.
+    """

@@ -82,7 +82,8 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
-    """The l and t that were promised, and what the worst class reaches in each confidential column.
+    """The l and t that were promised, and what the worst class reaches in each confidential
+    column.
 
     >>> promised({"guarantee": {"l": {"every_class": "has 3 or more different values", "worst": {"ill": 4.0}}}})
     ['Every class has 3 or more different values of ill (worst class: 4).']
@@ -92,14 +93,18 @@ def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
         told = manifest["guarantee"].get(name)
         if told:
             worst = listed(
-                [f"{column} (worst class: {number(x, digits)})" for column, x in told["worst"].items()]
+                [
+                    f"{column} (worst class: {number(x, digits)})"
+                    for column, x in told["worst"].items()
+                ]
             )
             sentences.append(f"Every class {told['every_class']} of {worst}.")
     return sentences
 
 
 def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
-    """What was promised of the units (households, companies, patients) of each class, and what the worst class has where that is told.
+    """What was promised of the units (households, companies, patients) of each class, and what
+    the worst class has where that is told.
 
     >>> promised_units({"guarantee": {"units": {"every_class": "has 5 or more different units"}}})
     ['Every class has 5 or more different units (households, companies, patients: what was named as such).']
@@ -109,19 +114,25 @@ def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
         return []
     what = "households, companies, patients: what was named as such"
     if "fewest" in told:
-        what += f"; fewest in a class: {number(told['fewest'])}, largest share: {number(100 * told['largest_share'], digits)} %"
+        what += (
+            f"; fewest in a class: {number(told['fewest'])}, largest share: "
+            f"{number(100 * told['largest_share'], digits)} %"
+        )
     return [f"Every class {told['every_class']} ({what})."]
 
 
 def promised_beside(settings: Mapping[str, Any]) -> str:
-    """What a bound leaves out of account: it is proven for k alone. Empty where no more than k was asked for.
+    """What a bound leaves out of account: it is proven for k alone. Empty where no more than k was
+    asked for.
 
     >>> promised_beside({"k": 5, "l": 3, "t": None})
     'it leaves l out of account, with which any grouping may have to lose more'
     """
     named = {"l": "l", "t": "t", "unit": "units"}
     asked = [told for name, told in named.items() if settings.get(name) is not None]
-    told = f"it leaves {listed(asked)} out of account, with which any grouping may have to lose more"
+    told = (
+        f"it leaves {listed(asked)} out of account, with which any grouping may have to lose more"
+    )
     return told if asked else ""
 
 

@@ -25,7 +25,9 @@ def _compiled_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture
-def microagg(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Microagg:
+def microagg(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Microagg:
     """Run a command in `tmp_path`, in this process."""
 
     def run(*arguments: str | Path) -> Outcome:

@@ -33,7 +33,9 @@ def manifests(folder: Path, name: str = "out.csv") -> tuple[dict[str, object], d
 
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_every_format_into_every_other(microagg: Microagg, tmp_path: Path, ending: str, target: str) -> None:
+def test_every_format_into_every_other(
+    microagg: Microagg, tmp_path: Path, ending: str, target: str
+) -> None:
     source = tables.write(tables.people(), tmp_path / f"in{ending}")
     untouched = source.read_bytes()
     done = microagg("anonymize", source, target, "--k", "4", *tables.ROLES, "--seed", "3")
@@ -43,12 +45,17 @@ def test_every_format_into_every_other(microagg: Microagg, tmp_path: Path, endin
         header, *rows = rows_of(tmp_path / target)
     else:
         table = parquet.read_table(tmp_path / target)
-        header, rows = table.column_names, [list(map(str, row.values())) for row in table.to_pylist()]
+        header, rows = (
+            table.column_names,
+            [list(map(str, row.values())) for row in table.to_pylist()],
+        )
         assert table.schema.field("income").type == pa.int64()
     assert header == RELEASED
     assert sorted(row[3] for row in rows) == tables.people().column("code").to_pylist()
     assert min(tables.class_sizes([(row[0], row[1]) for row in rows]).values()) >= 4
-    assert all("." not in row[0] and len(row[1].partition(".")[2]) <= 2 for row in rows), "not rounded"
+    assert all("." not in row[0] and len(row[1].partition(".")[2]) <= 2 for row in rows), (
+        "not rounded"
+    )
     assert source.read_bytes() == untouched
     assert {path.name for path in tmp_path.iterdir()} == {
         source.name, target, f"{target}.internal.json", f"{target}.public.json",
@@ -58,10 +65,15 @@ def test_every_format_into_every_other(microagg: Microagg, tmp_path: Path, endin
 def test_what_lies_beyond_the_guarantee_is_told(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(), tmp_path / "in.csv")
     done = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "3")
-    told = "whoever knows all 4 released columns, disease and code included: 12 of 12 records are unique"
+    told = (
+        "whoever knows all 4 released columns, disease and code included: 12 of 12 records "
+        "are unique"
+    )
     assert f"beyond it   {told}" in done.out
     assert "names       May name people, and is in the table as it was: code." in done.out
-    alone = microagg("anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop")
+    alone = microagg(
+        "anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop"
+    )
     assert "beyond it   no other columns are released: no record is unique" in alone.out
     assert "names  " not in alone.out
 
@@ -87,17 +99,59 @@ def test_the_public_manifest_says_what_may_be_said(microagg: Microagg, tmp_path:
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "918273645")
     internal, public = manifests(tmp_path)
     assert set(public) == {
-        "format", "microagg", "settings", "records", "roles", "guarantee", "loss", "rows", "output", "release",
-        "all_columns", "may_identify", "sums",
-    }  # fmt: skip
+        "format",
+        "microagg",
+        "settings",
+        "records",
+        "roles",
+        "guarantee",
+        "loss",
+        "rows",
+        "output",
+        "release",
+        "all_columns",
+        "may_identify",
+        "sums",
+    }
     assert set(public["settings"]) == {
-        "k", "quasi", "confidential", "keep", "l", "t", "diversity", "c", "exact", "method", "params", "refine", "scale", "precision", "cap",
-        "publish", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special", "na",
-        "weight", "stratum", "small_strata", "rules",
-    }  # fmt: skip
+        "k",
+        "quasi",
+        "confidential",
+        "keep",
+        "l",
+        "t",
+        "diversity",
+        "c",
+        "exact",
+        "method",
+        "params",
+        "refine",
+        "scale",
+        "precision",
+        "cap",
+        "publish",
+        "kinds",
+        "nominal",
+        "ordinal",
+        "importance",
+        "aggregate",
+        "hierarchy",
+        "missing",
+        "special",
+        "na",
+        "weight",
+        "stratum",
+        "small_strata",
+        "rules",
+    }
     assert public["output"] == {"file": "out.csv"}
     assert internal["input"]["file"] == "in.csv"
-    assert public["roles"] == {"income": "quasi", "debt": "quasi", "disease": "confidential", "code": "keep"}
+    assert public["roles"] == {
+        "income": "quasi",
+        "debt": "quasi",
+        "disease": "confidential",
+        "code": "keep",
+    }
     text = (tmp_path / "out.csv.public.json").read_text()
     for secret in (
         "918273645",
@@ -137,28 +191,74 @@ def test_the_delimiter_of_the_source_is_kept(
 
 
 HARD_TEXTS = [
-    "007", "1.10", "1e5", "+3", " lead", "a,b", 'say "hi"', "two\nlines", "win\r\nlines", "semi;colon", "tab\there",
-    "NA", "nan", "null", "true", "-", "0x1F", "ünïcödé ✓", "=1+1", "'", "\\", "12345678901234567890", "1.0", "-0",
-]  # fmt: skip
+    "007",
+    "1.10",
+    "1e5",
+    "+3",
+    " lead",
+    "a,b",
+    'say "hi"',
+    "two\nlines",
+    "win\r\nlines",
+    "semi;colon",
+    "tab\there",
+    "NA",
+    "nan",
+    "null",
+    "true",
+    "-",
+    "0x1F",
+    "ünïcödé ✓",
+    "=1+1",
+    "'",
+    "\\",
+    "12345678901234567890",
+    "1.0",
+    "-0",
+]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
-def test_kept_texts_survive_to_the_letter(microagg: Microagg, tmp_path: Path, delimiter: str) -> None:
+def test_kept_texts_survive_to_the_letter(
+    microagg: Microagg, tmp_path: Path, delimiter: str
+) -> None:
     rows = [[str(20 + i), text, str(i)] for i, text in enumerate([*HARD_TEXTS, ""])]
     with (tmp_path / "in.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter=delimiter).writerows([["age", "note", "nr"], *rows])
     done = microagg(
-        "anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "age", "--keep", "note,nr", "--keep-order"
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--keep",
+        "note,nr",
+        "--keep-order",
     )
     assert done.code == 0, done
-    assert [row[1:] for row in rows_of(tmp_path / "out.csv", delimiter)[1:]] == [row[1:] for row in rows]
+    assert [row[1:] for row in rows_of(tmp_path / "out.csv", delimiter)[1:]] == [
+        row[1:] for row in rows
+    ]
 
 
 def test_numbers_as_texts_keep_their_zeros(microagg: Microagg, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(
         "age,zip,share\n" + "".join(f"{30 + i},0{i}007,{i}.50\n" for i in range(6))
     )
-    microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "age", "--rest", "keep", "--keep-order")
+    microagg(
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--rest",
+        "keep",
+        "--keep-order",
+    )
     assert [row[1:] for row in rows_of(tmp_path / "out.csv")[1:]] == [
         [f"0{i}007", f"{i}.50"] for i in range(6)
     ]
@@ -177,8 +277,12 @@ def test_rows_are_shuffled_unless_asked(microagg: Microagg, tmp_path: Path) -> N
 
 
 def test_constant_columns_and_kept_ones_are_noted(microagg: Microagg, tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("age,year,zip\n" + "".join(f"{30 + i},1984,{i}\n" for i in range(6)))
-    done = microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "age,year", "--keep", "zip")
+    (tmp_path / "in.csv").write_text(
+        "age,year,zip\n" + "".join(f"{30 + i},1984,{i}\n" for i in range(6))
+    )
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "age,year", "--keep", "zip"
+    )
     assert done.code == 0
     assert "constant, so without influence on the groups: 'year'" in done.out
     assert "able to single people out: 'zip'" in done.out

@@ -46,7 +46,9 @@ def test_clean_removes_what_a_killed_run_set_aside(microagg: Microagg, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_release_beyond_memory(microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_beyond_memory(
+    microagg: Microagg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     checked = MemoryBudget.checked
 
@@ -69,7 +71,9 @@ def test_a_release_beyond_memory(microagg: Microagg, tmp_path: Path, monkeypatch
         "--seed",
         "1",
     ]
-    dry = microagg(*asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--dry-run")
+    dry = microagg(
+        *asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--dry-run"
+    )
     assert dry.code == 0, dry
     assert "A dry run: nothing is written. 3,000 records would be grouped." in dry.out
     assert "in passes, about 8 blocks: it is never whole in memory" in dry.out

@@ -1,4 +1,6 @@
-"""`bound` and `verify-bound`: a proof from a file, checked by a program that shares nothing with its maker."""
+"""`bound` and `verify-bound`: a proof from a file, checked by a program that shares nothing with
+its maker.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,19 @@ Microagg = Callable[..., Outcome]
 def source(tmp_path: Path) -> Path:
     values = np.random.default_rng(3).integers(0, 10**6, (40, 2))
     path = tmp_path / "in.csv"
-    path.write_text("a,b,name\n" + "".join(f"{a},{b},canary-{i}\n" for i, (a, b) in enumerate(values)))
+    path.write_text(
+        "a,b,name\n" + "".join(f"{a},{b},canary-{i}\n" for i, (a, b) in enumerate(values))
+    )
     return path
 
 
 @pytest.mark.parametrize("scale", ["zscore", "rank"])
-def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path, scale: str) -> None:
-    done = microagg("bound", source, "--k", "3", "--quasi", "a,b", "--scale", scale, "--save", "proof.json")
+def test_a_bound_its_certificate_and_the_check(
+    microagg: Microagg, source: Path, scale: str
+) -> None:
+    done = microagg(
+        "bound", source, "--k", "3", "--quasi", "a,b", "--scale", scale, "--save", "proof.json"
+    )
     assert done.code == 0, done
     assert "no grouping into groups of 3 or more can lose less than" in done.out
     assert "optimal" in done.out
@@ -35,7 +43,12 @@ def test_a_bound_its_certificate_and_the_check(microagg: Microagg, source: Path,
     checked = microagg("verify-bound", proof, source)
     assert checked.code == 0, checked
     il = json.loads(proof.read_text())["claim"]["il"]
-    for said in ("40 records by 'a', 'b'", f"scale {scale}", "at least 3 has", f"at least {il:.6g} %"):
+    for said in (
+        "40 records by 'a', 'b'",
+        f"scale {scale}",
+        "at least 3 has",
+        f"at least {il:.6g} %",
+    ):
         assert said in checked.out
     done.silent_about(tables.cells_of_text(source))
     checked.silent_about(tables.cells_of_text(source))
@@ -76,7 +89,8 @@ def test_a_release_with_a_bound(microagg: Microagg, source: Path) -> None:
     assert done.code == 0, done
     assert "bound       no grouping" in done.out
     internal, public = (
-        json.loads((source.parent / f"out.csv.{side}.json").read_text()) for side in ("internal", "public")
+        json.loads((source.parent / f"out.csv.{side}.json").read_text())
+        for side in ("internal", "public")
     )
     assert set(internal["bound"]) == {"IL", "optimal", "gap"}
     assert "bound" not in public
@@ -101,7 +115,10 @@ def test_the_bound_of_a_release_can_be_saved_and_checked(microagg: Microagg, sou
         (["--k", "3", "--quasi", "a,b", "--time-limit", "x"], "time_limit must be"),
         (["--k", "3", "--quasi", "a,b", "--save", "in.csv"], "would overwrite the table"),
         (["--k", "3", "--quasi", "a,b", "--save", "nowhere/proof.json"], "nowhere"),
-        (["--k", "3", "--quasi", "a,name", "--save", "proof.json"], "plain numbers without gaps only"),
+        (
+            ["--k", "3", "--quasi", "a,name", "--save", "proof.json"],
+            "plain numbers without gaps only",
+        ),
     ],
 )
 def test_wrong_input(microagg: Microagg, source: Path, arguments: list[str], says: str) -> None:
@@ -124,7 +141,9 @@ def test_what_is_no_certificate(microagg: Microagg, source: Path) -> None:
 
 
 @pytest.mark.parametrize(("k", "quasi"), [(3, "a"), (25, "a,b")], ids=str)
-def test_a_bound_where_the_optimum_is_known(microagg: Microagg, source: Path, k: int, quasi: str) -> None:
+def test_a_bound_where_the_optimum_is_known(
+    microagg: Microagg, source: Path, k: int, quasi: str
+) -> None:
     done = microagg("bound", source, "--k", k, "--quasi", quasi, "--save", "proof.json")
     assert done.code == 0, done
     assert "optimal" in done.out

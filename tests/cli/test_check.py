@@ -16,7 +16,16 @@ Microagg = Callable[..., Outcome]
 
 TABLE = pa.table(
     {
-        "town": ["canary-a", "canary-b", "canary-a", None, "canary-b", "canary-a", None, "canary-c"],
+        "town": [
+            "canary-a",
+            "canary-b",
+            "canary-a",
+            None,
+            "canary-b",
+            "canary-a",
+            None,
+            "canary-c",
+        ],
         "year": [1984, 1984, 1984, 1985, 1984, 1984, 1985, 1984],
         "share": [0.5, 7.25, 0.5, None, 7.25, 0.5, None, 7.25],
     }
@@ -72,7 +81,9 @@ def test_what_anonymize_wrote_passes(microagg: Microagg, tmp_path: Path) -> None
     assert microagg("check", source, "--quasi", "income,debt", "--k", "4").code == 3
 
 
-def test_zeros_and_gaps_are_counted_as_the_strictest_reader_does(microagg: Microagg, tmp_path: Path) -> None:
+def test_zeros_and_gaps_are_counted_as_the_strictest_reader_does(
+    microagg: Microagg, tmp_path: Path
+) -> None:
     shares = pa.array([0.0] * 5 + [-0.0] + [float("nan")] * 5 + [None])
     source = tables.write(pa.table({"share": shares}), tmp_path / "in.parquet")
     done = microagg("check", source, "--quasi", "share", "--k", "5")

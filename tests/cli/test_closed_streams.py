@@ -1,4 +1,6 @@
-"""A program that is started with closed standard streams (`>&-`), or with a home folder that cannot be written to."""
+"""A program that is started with closed standard streams (`>&-`), or with a home folder that cannot
+be written to.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ TABLE = "age,town\n" + "".join(f"{30 + number % 3},x\n" for number in range(30))
 MICROAGG = [sys.executable, "-m", "microagg"]
 
 
-def _run(folder: Path, *arguments: str, closed: tuple[int, ...]) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, *arguments: str, closed: tuple[int, ...]
+) -> subprocess.CompletedProcess[str]:
     (folder / "in.csv").write_text(TABLE)
     redirections = " ".join(f"{number}>&-" for number in closed)
     return subprocess.run(
@@ -48,7 +52,9 @@ def test_a_command_needs_no_standard_output(tmp_path: Path) -> None:
         ("anonymize", "in.csv", "-", "--k", "3", "--quasi", "age", "--rest", "drop"),
     ],
 )
-def test_what_a_program_reads_is_not_lost_in_silence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_what_a_program_reads_is_not_lost_in_silence(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     done = _run(tmp_path, *arguments, closed=(1,))
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

@@ -1,4 +1,6 @@
-"""What is said of columns on the command line: each option is heard, each mistake gets its sentence, and nothing is written."""
+"""What is said of columns on the command line: each option is heard, each mistake gets its
+sentence, and nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def test_help_tells_what_to_type() -> None:
         (["--hierarchy", "town=nowhere.csv"], "hierarchy"),
     ],
 )  # fmt: skip
-def test_wrong_options_of_anonymize(microagg: Microagg, source: Path, options: list[str], says: str) -> None:
+def test_wrong_options_of_anonymize(
+    microagg: Microagg, source: Path, options: list[str], says: str
+) -> None:
     before = tables.snapshot(source.parent)
     microagg("anonymize", source, "out.csv", "--k", "2", *ROLES, *options).refused(says)
     assert tables.snapshot(source.parent) == before
@@ -91,7 +95,7 @@ def test_wrong_options_of_anonymize(microagg: Microagg, source: Path, options: l
         (["--importance", "wage=2"], "importance names 'wage', a column that is left out"),
         (["--special", "town=97"], "special names 'town', which is nominal"),
         (["--special", "town=97"], "or say --kind town=numeric if the other values are numbers"),
-        (["--hierarchy", "age=town.csv"], "'age' is numeric, where a hierarchy serves generalise only; say --aggregate age=generalise"),
+        (["--hierarchy", "age=town.csv"], "'age' is numeric, where a hierarchy serves generalise only; say --aggregate " "age=generalise"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_the_columns(
@@ -114,6 +118,8 @@ def test_text_among_numbers_is_asked_about(microagg: Microagg, tmp_path: Path) -
 
 
 def test_sentences_name_what_to_type() -> None:
-    assert as_typed("say aggregate={'age': 'generalise'} now") == "say --aggregate age=generalise now"
+    assert (
+        as_typed("say aggregate={'age': 'generalise'} now") == "say --aggregate age=generalise now"
+    )
     assert as_typed("for example frame={'age': 'x'}") == "for example frame={'age': 'x'}"
     assert as_typed("names=['x'] stays") == "names=['x'] stays"

@@ -29,7 +29,9 @@ PROGRAM = "import sys; sys.argv = ['microagg']; from microagg.cli.start import s
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script(tmp_path: Path, shell: str) -> None:
-    done = run("-c", PROGRAM, folder=tmp_path, environment={"_MICROAGG_COMPLETE": f"source_{shell}"})
+    done = run(
+        "-c", PROGRAM, folder=tmp_path, environment={"_MICROAGG_COMPLETE": f"source_{shell}"}
+    )
     assert done.code == 0
     assert "_MICROAGG_COMPLETE=complete_" in done.out
 

@@ -22,7 +22,9 @@ CODES_ELSEWHERE = {"free1": "MONEY", "testdata": ""}
 
 
 def answered(text: str, *, numbers: str = "") -> str:
-    """A proposal with what it asks answered by hand: codes but for one column, all else as proposed."""
+    """A proposal with what it asks answered by hand: codes but for one column, all else as
+    proposed.
+    """
     lines = []
     for line in text.splitlines():
         wanted = re.search(r'= "decide"  # "([a-z]+)" or "([a-z]+)"', line)
@@ -37,7 +39,9 @@ def answered(text: str, *, numbers: str = "") -> str:
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["adult", "chile", "free1", "slid", "testdata"])
 def test_real_tables_work_as_printed(name: str, reference_data: Path, tmp_path: Path) -> None:
-    """microagg propose adult.csv > a.toml && microagg anonymize adult.csv out.csv --config a.toml"""
+    """microagg propose adult.csv > a.toml && microagg anonymize adult.csv out.csv --config
+    a.toml
+    """
     shutil.copy(reference_data / "tables" / f"{name}.csv", tmp_path)
     first = run("-m", "microagg", "propose", f"{name}.csv", folder=tmp_path)
     assert (first.code, first.err) == (0, "")
@@ -47,18 +51,34 @@ def test_real_tables_work_as_printed(name: str, reference_data: Path, tmp_path: 
     if asks:
         undecided = run(*command, *QUICKLY, folder=tmp_path)
         undecided.refused("a.toml leaves to be decided: ")
-        for column in [each for table in tomllib.loads(first.out)["decide"].values() for each in table]:
+        for column in [
+            each for table in tomllib.loads(first.out)["decide"].values() for each in table
+        ]:
             assert f"'{column}'" in undecided.err
         assert not (tmp_path / "out.csv").exists()
-        (tmp_path / "a.toml").write_text(answered(first.out, numbers=CODES_ELSEWHERE.get(name, "")), "utf-8")
+        (tmp_path / "a.toml").write_text(
+            answered(first.out, numbers=CODES_ELSEWHERE.get(name, "")), "utf-8"
+        )
     done = run(*command, *QUICKLY, folder=tmp_path)
     assert done.code == 0, done
     settings = ma.Settings.from_file(tmp_path / "a.toml")
     (tmp_path / "b.toml").write_text(settings.to_toml(tmp_path), "utf-8")
     assert ma.Settings.from_file(tmp_path / "b.toml") == settings
     shared = [*settings.quasi, *settings.stratum]
-    check = ["-m", "microagg", "check", "out.csv", "--quasi", ",".join(shared), "--k", str(settings.k)]
-    assert run(*check, "--nominal", ",".join(settings.nominal or [shared[0]]), folder=tmp_path).code == 0
+    check = [
+        "-m",
+        "microagg",
+        "check",
+        "out.csv",
+        "--quasi",
+        ",".join(shared),
+        "--k",
+        str(settings.k),
+    ]
+    assert (
+        run(*check, "--nominal", ",".join(settings.nominal or [shared[0]]), folder=tmp_path).code
+        == 0
+    )
 
 
 def test_a_proposal_is_toml_and_nothing_else(microagg: Microagg, tmp_path: Path) -> None:
@@ -79,7 +99,9 @@ def test_odd_names_survive(microagg: Microagg, tmp_path: Path) -> None:
     rows = "".join(f"{i % 7}.5,{i % 5}.25,{i % 3}.5\n" for i in range(40))
     (tmp_path / "in.csv").write_text(f'"rent, ""cold""",[größe],a.b = c\n{rows}', "utf-8")
     (tmp_path / "a.toml").write_text(microagg("propose", "in.csv", "--k", "3").out, "utf-8")
-    done = microagg("anonymize", "in.csv", "out.csv", "--config", "a.toml", "--as-proposed", *QUICKLY)
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "--config", "a.toml", "--as-proposed", *QUICKLY
+    )
     assert done.code == 0, done
     assert ma.Settings.from_file(tmp_path / "a.toml", as_proposed=True).quasi == (
         'rent, "cold"',
@@ -96,16 +118,26 @@ def settings_of(folder: Path) -> dict[str, object]:
 def test_options_override_a_file(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
     asked = ma.Settings.of(
-        k=4, quasi=tables.QUASI, identifier=["name"], confidential=["disease"], keep=["code"], effort="quick", refine=True,
-        importance={"income": 2}, seed=3,
-    )  # fmt: skip
+        k=4,
+        quasi=tables.QUASI,
+        identifier=["name"],
+        confidential=["disease"],
+        keep=["code"],
+        effort="quick",
+        refine=True,
+        importance={"income": 2},
+        seed=3,
+    )
     (tmp_path / "a.toml").write_text(asked.to_toml(), "utf-8")
     command = ["anonymize", source, "out.csv", "--config", "a.toml"]
     assert microagg(*command).code == 0
     first = (tmp_path / "out.csv").read_bytes()
     assert settings_of(tmp_path)["refine"] is True
     assert (
-        microagg(*command, "--k", "6", "--no-refine", "--importance", "debt=3", "--scale", "rank").code == 0
+        microagg(
+            *command, "--k", "6", "--no-refine", "--importance", "debt=3", "--scale", "rank"
+        ).code
+        == 0
     )
     told = settings_of(tmp_path)
     assert (told["k"], told["refine"], told["scale"]) == (6, False, "rank")
@@ -134,8 +166,12 @@ def test_a_file_that_is_wrong(microagg: Microagg, tmp_path: Path) -> None:
     microagg("anonymize", "in.csv", "out.csv", "--config", "none.toml").refused(
         "there is no file 'none.toml'"
     )
-    microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--as-proposed").refused("name it with --config")
-    microagg("anonymize", "in.csv", "out.csv", "--quasi", "income").refused("k is missing; give it with --k")
+    microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--as-proposed").refused(
+        "name it with --config"
+    )
+    microagg("anonymize", "in.csv", "out.csv", "--quasi", "income").refused(
+        "k is missing; give it with --k"
+    )
     assert tables.snapshot(tmp_path) == before
 
 
@@ -159,9 +195,15 @@ def test_other_commands_take_the_same_file(microagg: Microagg, tmp_path: Path) -
     compared = json.loads(
         microagg("compare", source, "--config", "a.toml", "--methods", "mdav", "--json").out
     )
-    assert (compared["scale"], compared["rows"][0]["k"], compared["quasi"]) == ("minmax", 4, tables.QUASI)
+    assert (compared["scale"], compared["rows"][0]["k"], compared["quasi"]) == (
+        "minmax",
+        4,
+        tables.QUASI,
+    )
     several = json.loads(
-        microagg("compare", source, "--config", "a.toml", "--methods", "mdav", "--k", "3,5", "--json").out
+        microagg(
+            "compare", source, "--config", "a.toml", "--methods", "mdav", "--k", "3,5", "--json"
+        ).out
     )
     assert [row["k"] for row in several["rows"]] == [3, 5]
     microagg("compare", source, "--quasi", "income", "--methods", "mdav").refused("k is missing")

@@ -1,4 +1,6 @@
-"""Users, passwords and keys in addresses are told to nobody: neither in errors nor in what is written."""
+"""Users, passwords and keys in addresses are told to nobody: neither in errors nor in what is
+written.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,11 @@ def test_errors_in_python(folder: Path, address: str) -> None:
 
 def test_whatever_an_error_says_of_an_address_is_bare() -> None:
     for address in ADDRESSES:
-        for said in (f"{address!r} is wrong.", f"{Path(address)} is wrong.", f"no {address}; and 'a@b'."):
+        for said in (
+            f"{address!r} is wrong.",
+            f"{Path(address)} is wrong.",
+            f"no {address}; and 'a@b'.",
+        ):
             for kind in (ma.InputError, ma.GuaranteeError, LostWorkers):
                 error = kind(said, 5)
                 assert not any(secret in str(each) for secret in SECRETS for each in error.args)
@@ -99,7 +105,9 @@ def test_a_folder_that_looks_like_an_address(microagg: Any, folder: Path) -> Non
     """A path is a path where there is such a folder."""
     (folder / "data:").mkdir()
     (folder / "in.csv").rename(folder / "data:" / "in.csv")
-    done = microagg("anonymize", "data:/in.csv", "data:/out.csv", "--k", "2", "--quasi", "age", "--seed", "1")
+    done = microagg(
+        "anonymize", "data:/in.csv", "data:/out.csv", "--k", "2", "--quasi", "age", "--seed", "1"
+    )
     assert done.code == 0, done
     manifest = json.loads((folder / "data:" / "out.csv.internal.json").read_text())
     assert manifest["input"]["file"] == "in.csv"

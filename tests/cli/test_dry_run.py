@@ -27,12 +27,22 @@ def source(tmp_path: Path) -> Path:
 
 def test_it_says_what_would_be_done(microagg: Microagg, source: Path, tmp_path: Path) -> None:
     before = tables.snapshot(tmp_path)
-    done = microagg("anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run", "--report", "r.html")
+    done = microagg(
+        "anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run", "--report", "r.html"
+    )
     assert (done.code, done.err) == (0, "")
     for told in (
-        "nothing is written", "60 records", "income", "its group's mean", "left out", "released as it is", "an estimate",
-        "4 or more records share each combination of income, debt", "out.csv.internal.json", "r.public.html",
-    ):  # fmt: skip
+        "nothing is written",
+        "60 records",
+        "income",
+        "its group's mean",
+        "left out",
+        "released as it is",
+        "an estimate",
+        "4 or more records share each combination of income, debt",
+        "out.csv.internal.json",
+        "r.public.html",
+    ):
         assert told in done.out
     done.silent_about(tables.cells(tables.people(60)))
     assert tables.snapshot(tmp_path) == before
@@ -43,9 +53,21 @@ def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None
     table = ma.datasets.households(400)
     tables.write(table, tmp_path / "in.csv")
     asked = [
-        "--quasi", "hours,income,education", "--unit", "household", "--rest", "drop", "--aggregate", "hours=median", "--k", "3",
-        "--effort", "quick", "--accept-risk", "true-values",
-    ]  # fmt: skip
+        "--quasi",
+        "hours,income,education",
+        "--unit",
+        "household",
+        "--rest",
+        "drop",
+        "--aggregate",
+        "hours=median",
+        "--k",
+        "3",
+        "--effort",
+        "quick",
+        "--accept-risk",
+        "true-values",
+    ]
     plan = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--dry-run", "--json").out)
     assert not (tmp_path / "out.csv").exists()
     done = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--json").out)
@@ -57,7 +79,9 @@ def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None
     for name, cell in inside.items():
         assert becomes[name] == f"its group's {cell['aggregate']}"
     kinds = {each["name"]: each["kind"] for each in plan["columns"]}
-    assert {name: kinds[name] for name in inside} == {name: cell["kind"] for name, cell in inside.items()}
+    assert {name: kinds[name] for name in inside} == {
+        name: cell["kind"] for name, cell in inside.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -100,7 +124,9 @@ class TestTheEstimate:
 
     def of(self, method: str, k: int = 5, **params: object) -> float:
         chosen = method_named(method)
-        found = search_estimate(chosen, Problem.of(self.points, k), chosen.checked(dict(params)), seed=1)
+        found = search_estimate(
+            chosen, Problem.of(self.points, k), chosen.checked(dict(params)), seed=1
+        )
         assert found.sample <= len(self.points)
         assert found.seconds is not None
         return found.seconds

@@ -86,7 +86,9 @@ def test_a_broken_engine(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path:
 
 def test_a_broken_aggregation(microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
-        return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
+        return dataclasses.replace(
+            aggregated(cells, labels, **options), _cells=cells, by_group=False
+        )
 
     monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
     refused(microagg, tmp_path, "not 4-anonymous")
@@ -140,7 +142,8 @@ def test_a_written_file_that_is_garbage(
     microagg: Microagg, monkeypatch: Monkeypatch, tmp_path: Path, content: bytes, ending: str
 ) -> None:
     monkeypatch.setattr(
-        "microagg.release.saving.write_table", lambda table, path, **options: path.write_bytes(content)
+        "microagg.release.saving.write_table",
+        lambda table, path, **options: path.write_bytes(content),
     )
     refused(microagg, tmp_path, "cannot be read back", ending)
 

@@ -72,7 +72,8 @@ def wide_table(path: Path, columns: int) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [("--method", "mdav"), ()], ids=["mdav", "default"])
 def test_ctrl_c_would_be_heard_on_wide_tables(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Signals are heard between two steps of Python: no stretch without one takes a second of the processor's own time.
+    """Signals are heard between two steps of Python: no stretch without one takes a second of the
+    processor's own time.
 
     What other processes do to the clock does not matter.
     """
@@ -146,7 +147,9 @@ def test_a_stop_after_saving_does_not_deny_the_file(
     monkeypatch.setattr("microagg.cli.show.release", interrupt)
     tables.write(tables.people(), tmp_path / "in.csv")
     quasi = ",".join(tables.QUASI)
-    done = microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", quasi, "--rest", "drop")
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", quasi, "--rest", "drop"
+    )
     assert done.code == 130
     assert done.err == "error: stopped; out.csv had been verified and written before.\n"
     assert (tmp_path / "out.csv").exists()
@@ -159,8 +162,12 @@ def test_what_is_said_after_a_stop_is_what_is_there(
     """Whatever had been done: by a look at the files, not by what the command had meant to do."""
     tables.write(tables.people(), tmp_path / "in.csv")
     command = ("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--report", "r.md")
-    calls = {"first report": ("release.release.build_document", 1), "second report": ("release.release.build_document", 2),
-             "moving": ("files.commit.system.rename", 3), "tidying up": ("files.commit.journal.end", 1)}  # fmt: skip
+    calls = {
+        "first report": ("release.release.build_document", 1),
+        "second report": ("release.release.build_document", 2),
+        "moving": ("files.commit.system.rename", 3),
+        "tidying up": ("files.commit.journal.end", 1),
+    }
     name, turn = calls[step]
     place, _, function = f"microagg.{name}".rpartition(".")
     usual, made = getattr(sys.modules[place], function), []
@@ -176,16 +183,23 @@ def test_what_is_said_after_a_stop_is_what_is_there(
     assert done.code == 130, done
     expected = {
         "first report": "out.csv had been verified and written before",
-        "second report": "out.csv had been verified and written before, r.internal.md had been written before",
+        "second report": "out.csv had been verified and written before, r.internal.md had been written "
+        "before",
         "moving": "nothing was written",
         "tidying up": "out.csv had been verified and written before",
     }[step]
     assert f"error: stopped; {expected}.\n" in done.err
     there = {path.name for path in tmp_path.iterdir()} - {"in.csv"}
     release = {"out.csv", "out.csv.internal.json", "out.csv.public.json"}
-    assert there == {
-        "first report": release, "second report": {*release, "r.internal.md"}, "moving": set(), "tidying up": release,
-    }[step]  # fmt: skip
+    assert (
+        there
+        == {
+            "first report": release,
+            "second report": {*release, "r.internal.md"},
+            "moving": set(),
+            "tidying up": release,
+        }[step]
+    )
 
 
 def test_a_report_that_cannot_be_written_leaves_the_release_and_says_so(
@@ -200,7 +214,9 @@ def test_a_report_that_cannot_be_written_leaves_the_release_and_says_so(
         usual(part, write)
 
     monkeypatch.setattr(system, "fill", full)
-    done = microagg("anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--report", "r.html")
+    done = microagg(
+        "anonymize", "in.csv", "out.csv", "--k", "3", *tables.ROLES, "--report", "r.html"
+    )
     done.refused("out.csv is in place, verified and whole, but its report is not", code=4)
     assert "No space left" in done.err
     assert {path.name for path in tmp_path.iterdir()} == {

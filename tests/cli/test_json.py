@@ -1,4 +1,6 @@
-"""Every command with --json prints one document and nothing else on standard output, also where it fails."""
+"""Every command with --json prints one document and nothing else on standard output, also where it
+fails.
+"""
 
 from __future__ import annotations
 
@@ -21,40 +23,60 @@ QUICKLY = ["--effort", "quick"]
 ROLES = [*tables.ROLES, *QUICKLY]
 QUASI = ["--quasi", "income,debt"]
 WORKING: dict[str, list[list[str]]] = {
-    "anonymize": [["in.csv", "out.csv", "--k", "4", *ROLES], ["in.csv", "o.csv", "--k", "4", *ROLES, "--report", "r.html"],
-                  ["in.csv", "none.csv", "--k", "4", *ROLES, "--dry-run"]],
+    "anonymize": [
+        ["in.csv", "out.csv", "--k", "4", *ROLES],
+        ["in.csv", "o.csv", "--k", "4", *ROLES, "--report", "r.html"],
+        ["in.csv", "none.csv", "--k", "4", *ROLES, "--dry-run"],
+    ],
     "propose": [["in.csv"]],
     "schema": [[]],
     "repeat": [["made.csv.internal.json", "in.csv", "again.csv"]],
     "demo": [["--folder", "demo"]],
     "clean": [["."]],
-    "check": [["made.csv", *QUASI, "--k", "4"], ["in.csv", *QUASI, "--k", "4", "--confidential", "disease", "--l", "2"]],
+    "check": [
+        ["made.csv", *QUASI, "--k", "4"],
+        ["in.csv", *QUASI, "--k", "4", "--confidential", "disease", "--l", "2"],
+    ],
     "assess": [["in.csv", "made.csv", *QUASI, "--key", "code"]],
     "compare": [["in.csv", *QUASI, "--k", "4", "--methods", "mdav"]],
     "bound": [["in.csv", *QUASI, "--k", "4", "--time-limit", "1", "--save", "proof.json"]],
     "verify-bound": [["proof.json", "in.csv"], ["proof.json", "other.csv"]],
     "methods": [[], ["mdav"]],
     "reproduce": [["--method", "mst"]],
-}  # fmt: skip
+}
 """A command that works, or ends with 3 for what it finds, for each that there is."""
 FAILING: dict[str, list[list[str]]] = {
-    "anonymize": [["nowhere.csv", "out.csv", "--k", "4", *ROLES], ["in.csv", "out.csv", "--k", "4"], ["in.csv", "out.csv", "--quasi", "income"],
-                  ["in.csv"], ["in.csv", "out.csv", "--nonsense"], ["in.csv", "out.csv", "--k", "99", *ROLES],
-                  ["in.csv", "in.csv", "--k", "4", *ROLES], ["in.csv", "out.csv", "--k", "4", *ROLES, "--l", "9"],
-                  ["in.csv", "out.csv", "--config", "nowhere.toml"], ["in.csv", "none.csv", "--k", "99", *ROLES, "--dry-run"]],
+    "anonymize": [
+        ["nowhere.csv", "out.csv", "--k", "4", *ROLES],
+        ["in.csv", "out.csv", "--k", "4"],
+        ["in.csv", "out.csv", "--quasi", "income"],
+        ["in.csv"],
+        ["in.csv", "out.csv", "--nonsense"],
+        ["in.csv", "out.csv", "--k", "99", *ROLES],
+        ["in.csv", "in.csv", "--k", "4", *ROLES],
+        ["in.csv", "out.csv", "--k", "4", *ROLES, "--l", "9"],
+        ["in.csv", "out.csv", "--config", "nowhere.toml"],
+        ["in.csv", "none.csv", "--k", "99", *ROLES, "--dry-run"],
+    ],
     "propose": [["nowhere.csv"], [], ["in.csv", "--k", "x"]],
     "schema": [["more"]],
-    "repeat": [["in.csv", "in.csv", "again.csv"], ["made.csv.internal.json", "other.csv", "again.csv"]],
+    "repeat": [
+        ["in.csv", "in.csv", "again.csv"],
+        ["made.csv.internal.json", "other.csv", "again.csv"],
+    ],
     "demo": [["--k", "1"]],
     "clean": [["nowhere"]],
     "check": [["in.csv", "--quasi", "nothing", "--k", "4"], ["in.csv", *QUASI]],
     "assess": [["in.csv", "made.csv", *QUASI]],
-    "compare": [["in.csv", *QUASI, "--methods", "mdav"], ["in.csv", *QUASI, "--k", "4", "--methods", "nonsense"]],
+    "compare": [
+        ["in.csv", *QUASI, "--methods", "mdav"],
+        ["in.csv", *QUASI, "--k", "4", "--methods", "nonsense"],
+    ],
     "bound": [["in.csv", "--k", "4"]],
     "verify-bound": [["in.csv", "in.csv"]],
     "methods": [["nonsense"]],
     "reproduce": [["--method", "nonsense"]],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -132,7 +154,11 @@ def test_nothing_of_the_inside_is_told(microagg: Microagg, folder: Path) -> None
     inside = json.loads((folder / "out.csv.internal.json").read_text())
     assert told["loss"] == inside["loss"]
     assert told["written"]["table"] == "out.csv"
-    for secret in (str(inside["settings"]["seed"]), inside["input"]["digest"], inside["output"]["digest"]):
+    for secret in (
+        str(inside["settings"]["seed"]),
+        inside["input"]["digest"],
+        inside["output"]["digest"],
+    ):
         assert secret not in done.out
     done.silent_about({cell for cell in tables.cells(tables.people(60)) if len(cell) > 4})
 
@@ -140,6 +166,8 @@ def test_nothing_of_the_inside_is_told(microagg: Microagg, folder: Path) -> None
 def test_numbers_that_json_does_not_have() -> None:
     import numpy as np
 
-    text = as_json({"a": [np.float64("nan"), np.inf, np.int32(3)], 1: np.array([True]), "p": Path("x")})
+    text = as_json(
+        {"a": [np.float64("nan"), np.inf, np.int32(3)], 1: np.array([True]), "p": Path("x")}
+    )
     assert json.loads(text) == {"a": [None, None, 3], "1": [True], "p": "x"}
     assert json.loads(as_json("\ud800\x9b")) == "\ud800\x9b"

@@ -11,10 +11,23 @@ import labelled
 from cli.conftest import Microagg
 from microagg.files.commit.writing import write_table
 
-ROLES = ["--k", "3", "--quasi", ",".join(labelled.QUASI), "--rest", "drop", "--method", "mdav", "--seed", "1"]
+ROLES = [
+    "--k",
+    "3",
+    "--quasi",
+    ",".join(labelled.QUASI),
+    "--rest",
+    "drop",
+    "--method",
+    "mdav",
+    "--seed",
+    "1",
+]
 
 
-@pytest.mark.parametrize(("target", "beside"), [("out.csv", True), ("out.sav", False), ("out.dta", True)])
+@pytest.mark.parametrize(
+    ("target", "beside"), [("out.csv", True), ("out.sav", False), ("out.dta", True)]
+)
 def test_what_labels_told_and_where_they_are(
     microagg: Microagg, tmp_path: Path, target: str, beside: bool
 ) -> None:
@@ -39,7 +52,17 @@ def test_a_sheet(microagg: Microagg, tmp_path: Path) -> None:
         sheet.append(row)
     book.save(tmp_path / "in.xlsx")
     done = microagg(
-        "anonymize", "in.xlsx", "out.xlsx", "--sheet", "wave 2", "--k", "3", "--quasi", "age", "--seed", "1"
+        "anonymize",
+        "in.xlsx",
+        "out.xlsx",
+        "--sheet",
+        "wave 2",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--seed",
+        "1",
     )
     assert done.code == 0, done
     assert "one more sheet besides the one that was read" in done.out

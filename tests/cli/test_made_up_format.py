@@ -1,4 +1,6 @@
-"""A format that is one line in the list and one module goes all the way through the command line."""
+"""A format that is one line in the list and one module goes all the way through the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_anonymize_and_check(microagg: Microagg, source: Path, tmp_path: Path) -
     assert microagg("check", source, "--quasi", "income,debt", *K).code == 3
 
 
-def test_the_same_release_from_and_to_other_formats(microagg: Microagg, source: Path, tmp_path: Path) -> None:
+def test_the_same_release_from_and_to_other_formats(
+    microagg: Microagg, source: Path, tmp_path: Path
+) -> None:
     tables.write(tables.people(), tmp_path / "in.csv")
     for arguments in ((source, "a.csv"), ("in.csv", "b.csv"), ("in.csv", "c.rib")):
         done = microagg("anonymize", *arguments, *K, *tables.ROLES, "--seed", "3")
@@ -74,8 +78,14 @@ def test_a_proposal(microagg: Microagg, source: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("anonymize", "in.txt", "out.ribbon", *K, *tables.ROLES), "in .csv, .parquet, .ribbon or .rib."),
-        (("anonymize", "in.ribbon", "out.txt", *K, *tables.ROLES), "in .csv, .parquet, .ribbon or .rib."),
+        (
+            ("anonymize", "in.txt", "out.ribbon", *K, *tables.ROLES),
+            "in .csv, .parquet, .ribbon or .rib.",
+        ),
+        (
+            ("anonymize", "in.ribbon", "out.txt", *K, *tables.ROLES),
+            "in .csv, .parquet, .ribbon or .rib.",
+        ),
         (("check", "missing.ribbon", *K, "--quasi", "income"), "there is no file"),
         (("check", "torn.ribbon", *K, "--quasi", "income"), "is not a ribbon"),
         (("check", "folder.rib", *K, "--quasi", "income"), "name a csv, parquet or ribbon file"),

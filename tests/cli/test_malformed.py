@@ -1,4 +1,6 @@
-"""Malformed binary files: one sentence, exit code 2, nothing written, no value told, within little memory."""
+"""Malformed binary files: one sentence, exit code 2, nothing written, no value told, within little
+memory.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ from running import run
 
 HERE = Path(__file__).parents[1] / "support"
 MEGABYTES = 1500
-"""What reading may take beyond the libraries: the files are small, and 128 MB are said to be free."""
+"""What reading may take beyond the libraries: the files are small, and 128 MB are said to be free.
+"""
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs to know how much memory is in use")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="needs to know how much memory is in use"
+)
 def test_malformed_files(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -38,7 +43,12 @@ def test_malformed_files(tmp_path: Path) -> None:
     wrong = []
     for name, (code, said) in json.loads(done.out).items():
         lines = said.strip().splitlines()
-        fine = code == 2 and len(lines) == 1 and lines[0].startswith("error: ") and lines[0].endswith(".")
+        fine = (
+            code == 2
+            and len(lines) == 1
+            and lines[0].startswith("error: ")
+            and lines[0].endswith(".")
+        )
         if not fine or expected[name] not in said or "canary" in said or "Traceback" in said:
             wrong.append((name, code, said, expected[name]))
     assert not wrong, wrong

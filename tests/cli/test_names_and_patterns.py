@@ -1,4 +1,6 @@
-"""Names of columns on the command line: -k, patterns, renames ready to paste, nearest names, extras."""
+"""Names of columns on the command line: -k, patterns, renames ready to paste, nearest names,
+extras.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,30 @@ def test_short_k_and_patterns(microagg: Microagg, survey: Path) -> None:
     assert done.code == 0, done.err
     assert read_table(survey.with_name("out.csv")).column_names == ["q.1", "q 2", "town"]
     assert microagg("check", "out.csv", "-k", "3", "--quasi", "q*").code == 0
-    assert microagg("compare", "in.csv", "-k", "3,4", "--quasi", "q*", "--methods", "mdav").code == 0
-    refused = microagg("anonymize", "in.csv", "other.csv", "-k", "3", "--quasi", "z*", "--rest", "drop")
+    assert (
+        microagg("compare", "in.csv", "-k", "3,4", "--quasi", "q*", "--methods", "mdav").code == 0
+    )
+    refused = microagg(
+        "anonymize", "in.csv", "other.csv", "-k", "3", "--quasi", "z*", "--rest", "drop"
+    )
     refused.refused("quasi names 'z*', but no column fits that pattern")
     microagg("propose", "in.csv", "-k", "4")
 
 
 def test_the_proposed_rename_is_pasted(microagg: Microagg, survey: Path) -> None:
-    command = ["anonymize", "in.csv", "out.dta", "-k", "3", "--quasi", "q*", "--keep", "town", "--seed", "1"]
+    command = [
+        "anonymize",
+        "in.csv",
+        "out.dta",
+        "-k",
+        "3",
+        "--quasi",
+        "q*",
+        "--keep",
+        "town",
+        "--seed",
+        "1",
+    ]
     refused = microagg(*command)
     refused.refused("no Stata file can have a column called 'q.1'")
     said = refused.err[refused.err.index("--rename") : refused.err.index(", or write")]
@@ -59,10 +77,14 @@ def test_a_missing_extra_is_told_with_its_command(
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *more: None if name == "pyreadstat" else found(name, *more)
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "pyreadstat" else found(name, *more),
     )
     done = microagg("anonymize", "in.csv", "out.sav", "-k", "3", "--quasi", "q*", "--rest", "drop")
-    done.refused("SPSS files need pyreadstat, which is not there; pip install 'microagg[stats]' installs it")
+    done.refused(
+        "SPSS files need pyreadstat, which is not there; pip install 'microagg[stats]' installs it"
+    )
 
 
 @pytest.mark.parametrize("rows", ["x,a\n", "y,x\nx,a\n"])

@@ -1,4 +1,6 @@
-"""What used to end in a bug's message or a traceback: one sentence each, and nothing that steers a terminal or a spreadsheet."""
+"""What used to end in a bug's message or a traceback: one sentence each, and nothing that steers a
+terminal or a spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def with_column(column: pa.Array) -> pa.Table:
 
 @pytest.mark.parametrize("role", ["--confidential", "--keep"])
 @pytest.mark.parametrize("name", ODD_COLUMNS)
-def test_columns_that_cannot_be_released(microagg: Microagg, tmp_path: Path, name: str, role: str) -> None:
+def test_columns_that_cannot_be_released(
+    microagg: Microagg, tmp_path: Path, name: str, role: str
+) -> None:
     parquet.write_table(with_column(ODD_COLUMNS[name]), tmp_path / "in.parquet")
     options = ("--k", "3", "--quasi", "age", role, "x", "--method", "mdav")
     microagg("anonymize", "in.parquet", "out.parquet", *options).refused("column")
@@ -54,7 +58,9 @@ def test_columns_that_cannot_be_released(microagg: Microagg, tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("name", ["uuid", "json", "extension"])
-def test_odd_columns_can_be_left_out_and_checked(microagg: Microagg, tmp_path: Path, name: str) -> None:
+def test_odd_columns_can_be_left_out_and_checked(
+    microagg: Microagg, tmp_path: Path, name: str
+) -> None:
     parquet.write_table(with_column(ODD_COLUMNS[name]), tmp_path / "in.parquet")
     options = ("--k", "3", "--quasi", "age", "--identifier", "x", "--method", "mdav")
     assert microagg("anonymize", "in.parquet", "out.parquet", *options).code == 0
@@ -115,7 +121,9 @@ def test_folders_that_cannot_be_searched(
         return real(path, *rest, **more)  # pyright: ignore
 
     monkeypatch.setattr(os, "stat", stat)
-    microagg("anonymize", "in.csv", "locked/out.csv", "--k", "3", *tables.ROLES).refused("ermission")
+    microagg("anonymize", "in.csv", "locked/out.csv", "--k", "3", *tables.ROLES).refused(
+        "ermission"
+    )
     microagg("check", "locked/in.csv", "--k", "3", "--quasi", "income").refused("ermission")
     microagg("repeat", "locked/m.internal.json", "in.csv", "out.csv").refused("manifest")
 
@@ -159,12 +167,26 @@ def test_a_record_is_not_taken_for_a_header(microagg: Microagg, tmp_path: Path) 
     assert written.column_names == ["2", "3", "4", "5"]
     assert written.num_rows == people.num_rows, "the first record too"
     assert microagg("check", "out.csv", "--k", "3", "--quasi", "2,3", "--header").code == 0
-    assert microagg("assess", "in.csv", "out.csv", "--key", "5", "--quasi", "2,3", "--no-header").code == 0
+    assert (
+        microagg("assess", "in.csv", "out.csv", "--key", "5", "--quasi", "2,3", "--no-header").code
+        == 0
+    )
 
 
 def test_spellings_on_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("age,ill\n1,HIV\n1,hiv\n1,HIV \n")
-    question = ("check", "in.csv", "--k", "3", "--quasi", "age", "--confidential", "ill", "--l", "2")
+    question = (
+        "check",
+        "in.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--confidential",
+        "ill",
+        "--l",
+        "2",
+    )
     assert microagg(*question).code == 3
     assert microagg(*question, "--exact").code == 0
 
@@ -173,7 +195,8 @@ DEEP = "[" * 200_000 + "]" * 200_000
 
 
 @pytest.mark.parametrize(
-    "content", [DEEP, f'{{"format": 2, "settings": {DEEP}}}', '{"format": 2, "settings": 5}', "9" * 5000]
+    "content",
+    [DEEP, f'{{"format": 2, "settings": {DEEP}}}', '{"format": 2, "settings": 5}', "9" * 5000],
 )
 def test_manifests_states_and_certificates_that_are_none(
     microagg: Microagg, tmp_path: Path, content: str
@@ -214,7 +237,8 @@ def test_a_full_disk_behind_standard_output(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     code = (
-        "import os, sys; os.dup2(os.open('/dev/full', os.O_WRONLY), 1); sys.argv = ['microagg', 'methods']\n"
+        "import os, sys; os.dup2(os.open('/dev/full', os.O_WRONLY), 1); sys.argv = "
+        "['microagg', 'methods']\n"
         "from microagg.cli.commands import main; main()"
     )
     run("-c", code, folder=tmp_path).refused("No space left on device")
@@ -290,21 +314,28 @@ def test_formulas_are_told_of_and_escaped_if_asked(microagg: Microagg, tmp_path:
     assert "--escape-formulas" in plain.out
     assert "'remark'" in plain.out
     assert "cmd" not in plain.out
-    assert microagg("anonymize", "in.csv", "out.csv", *roles, "--l", "3", "--escape-formulas").code == 0
+    assert (
+        microagg("anonymize", "in.csv", "out.csv", *roles, "--l", "3", "--escape-formulas").code
+        == 0
+    )
     with (tmp_path / "out.csv").open(newline="") as file:
         written = [row[1] for row in csv.reader(file)][1:]
-    assert written == [f"'{text}" if place < 6 else text for place, text in enumerate(FORMULAS[:-1])] + [
-        "'=1+1"
-    ]
+    assert written == [
+        f"'{text}" if place < 6 else text for place, text in enumerate(FORMULAS[:-1])
+    ] + ["'=1+1"]
     with (tmp_path / "plain.csv").open(newline="") as file:
         assert [row[1] for row in csv.reader(file)][1:] == FORMULAS, "to the letter"
-    again = repeat_file(tmp_path / "out.csv.internal.json", tmp_path / "in.csv", tmp_path / "again.csv")
+    again = repeat_file(
+        tmp_path / "out.csv.internal.json", tmp_path / "in.csv", tmp_path / "again.csv"
+    )
     assert "the same release" in again.notes[0]
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
 
 
 def test_escaped_ordered_categories_and_names(tmp_path: Path) -> None:
-    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 6), pa.array(["=low", "=high"]), ordered=True)
+    levels = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1] * 6), pa.array(["=low", "=high"]), ordered=True
+    )
     table = pa.table({"age": [float(i) for i in range(N)], "=level": levels})
     release = ma.anonymize(table, 3, ["age"], confidential=["=level"], l=2, method="mdav", seed=1)
     release.save(tmp_path / "out.csv", escape_formulas=True)

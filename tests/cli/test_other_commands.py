@@ -26,8 +26,19 @@ def test_version(microagg: Microagg) -> None:
 @pytest.mark.parametrize("arguments", [["--help"], []])
 def test_help_lists_every_command_and_no_other(microagg: Microagg, arguments: list[str]) -> None:
     done = microagg(*arguments)
-    words = {line.split()[0] for line in done.out.partition("Commands:")[2].splitlines() if line.strip()}
-    assert {"anonymize", "repeat", "check", "bound", "verify-bound", "methods", "demo", "reproduce"} <= words
+    words = {
+        line.split()[0] for line in done.out.partition("Commands:")[2].splitlines() if line.strip()
+    }
+    assert {
+        "anonymize",
+        "repeat",
+        "check",
+        "bound",
+        "verify-bound",
+        "methods",
+        "demo",
+        "reproduce",
+    } <= words
     assert {"assess", "compare"} <= words
     assert not words & {"studio"}, "a stub"
 
@@ -52,15 +63,25 @@ def test_demo(microagg: Microagg, tmp_path: Path) -> None:
     done = microagg("demo", "--folder", "a/b", "--k", "7")
     assert done.code == 0, done
     assert {path.name for path in (tmp_path / "a/b").iterdir()} == {
-        "residents.csv", "residents-protected.csv", "residents-protected.csv.internal.json", "residents-protected.csv.public.json",
-    }  # fmt: skip
+        "residents.csv",
+        "residents-protected.csv",
+        "residents-protected.csv.internal.json",
+        "residents-protected.csv.public.json",
+    }
     protected = tmp_path / "a/b/residents-protected.csv"
     assert microagg("check", protected, "--quasi", ",".join(ASKED["quasi"]), "--k", "7").code == 0
     released = pd.read_csv(protected, dtype=str, keep_default_na=False)
     assert "person" not in released
     assert set(released["education"]) <= {*EDUCATION, ""}
     assert released.groupby(ASKED["quasi"]).size().min() >= 7
-    for told in ("5 columns on", "cells ", "filled", "levels", "days", "One group, before and after"):
+    for told in (
+        "5 columns on",
+        "cells ",
+        "filled",
+        "levels",
+        "days",
+        "One group, before and after",
+    ):
         assert told in done.out
     (command,) = [line for line in done.out.splitlines() if line.startswith("  microagg anonymize")]
     assert microagg(*shlex.split(command)[1:]).code == 0, (

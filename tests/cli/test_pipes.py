@@ -26,16 +26,25 @@ def folder(tmp_path: Path) -> Path:
 
 
 def piped(folder: Path, *arguments: str, given: bytes | None = None) -> tuple[int, bytes, str]:
-    """Run a command with a csv file on standard input; (exit code, what it gave out, what it said)."""
+    """Run a command with a csv file on standard input; (exit code, what it gave out, what it
+    said).
+    """
     content = (folder / "in.csv").read_bytes() if given is None else given
     script = (
         "import subprocess, sys\n"
-        "done = subprocess.run([sys.executable, '-m', 'microagg', *sys.argv[2:]], input=open(sys.argv[1], 'rb').read(), capture_output=True)\n"
-        "open('given-out', 'wb').write(done.stdout); sys.stderr.buffer.write(done.stderr); sys.exit(done.returncode)\n"
+        "done = subprocess.run([sys.executable, '-m', 'microagg', *sys.argv[2:]], "
+        "input=open(sys.argv[1], 'rb').read(), capture_output=True)\n"
+        "open('given-out', 'wb').write(done.stdout); "
+        "sys.stderr.buffer.write(done.stderr); sys.exit(done.returncode)\n"
     )
     (folder / "tmp-given").write_bytes(content)
     done = run(
-        "-c", script, "tmp-given", *arguments, folder=folder, environment={"TMPDIR": str(folder / "tmp")}
+        "-c",
+        script,
+        "tmp-given",
+        *arguments,
+        folder=folder,
+        environment={"TMPDIR": str(folder / "tmp")},
     )
     assert list((folder / "tmp").iterdir()) == [], "private files were left"
     return done.code, (folder / "given-out").read_bytes(), done.err
@@ -63,7 +72,17 @@ def test_what_goes_through_is_what_a_file_would_hold(folder: Path) -> None:
     again = run("-m", "microagg", "repeat", "m.json", "in.csv", "again.csv", folder=folder)
     assert (again.code, (folder / "again.csv").read_bytes()) == (0, expected), again
     assert (
-        run("-m", "microagg", "check", "again.csv", "--quasi", "income,debt", "--k", "4", folder=folder).code
+        run(
+            "-m",
+            "microagg",
+            "check",
+            "again.csv",
+            "--quasi",
+            "income,debt",
+            "--k",
+            "4",
+            folder=folder,
+        ).code
         == 0
     )
 
@@ -75,7 +94,9 @@ def test_either_side_alone(folder: Path) -> None:
     expected = (folder / "out.csv").read_bytes()
     code, out, said = piped(folder, "anonymize", "in.csv", "-", *ROLES)
     assert (code, out) == (0, expected)
-    assert said.splitlines()[-1].startswith("note: without --manifest the internal manifest is lost")
+    assert said.splitlines()[-1].startswith(
+        "note: without --manifest the internal manifest is lost"
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +127,15 @@ def test_what_fails_gives_nothing_out(
 
 def test_manifests_of_files_lie_beside_them(folder: Path) -> None:
     done = run(
-        "-m", "microagg", "anonymize", "in.csv", "out.csv", *ROLES, "--manifest", "m.json", folder=folder
+        "-m",
+        "microagg",
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        *ROLES,
+        "--manifest",
+        "m.json",
+        folder=folder,
     )
     done.refused("are written beside it")
 
@@ -122,7 +151,8 @@ def test_reports_of_a_piped_release(folder: Path) -> None:
 def test_a_reader_that_has_enough(folder: Path) -> None:
     script = (
         "import subprocess, sys\n"
-        "left = subprocess.Popen([sys.executable, '-m', 'microagg', *sys.argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)\n"
+        "left = subprocess.Popen([sys.executable, '-m', 'microagg', *sys.argv[1:]], "
+        "stdout=subprocess.PIPE, stderr=subprocess.PIPE)\n"
         "left.stdout.close()\n"
         "said = left.stderr.read().decode()\n"
         "print(left.wait(), 'Traceback' in said, 'error' in said)\n"
@@ -133,7 +163,10 @@ def test_a_reader_that_has_enough(folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_behind_standard_output(folder: Path) -> None:
-    script = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-m', 'microagg', *sys.argv[1:]], stdout=open('/dev/full', 'wb')).returncode)"
+    script = (
+        "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-m', 'microagg', "
+        "*sys.argv[1:]], stdout=open('/dev/full', 'wb')).returncode)"
+    )
     done = run("-c", script, "anonymize", "in.csv", "-", *ROLES, folder=folder)
     assert done.code == 2
     assert "cannot be used" in done.err

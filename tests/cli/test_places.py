@@ -17,7 +17,9 @@ from running import Outcome
 Microagg = Callable[..., Outcome]
 
 
-def test_the_demonstration_leaves_a_users_residents_alone(microagg: Microagg, tmp_path: Path) -> None:
+def test_the_demonstration_leaves_a_users_residents_alone(
+    microagg: Microagg, tmp_path: Path
+) -> None:
     (tmp_path / "residents.csv").write_text("name,age\nmine,44\n")
     before = tables.snapshot(tmp_path)
     microagg("demo", "--folder", ".").refused("residents.csv")
@@ -66,7 +68,9 @@ def test_repeat_writes_what_other_versions_make_if_told_to(
 
 
 def half_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes | str]:
-    """A release over which another was being saved when the process was killed; returns what the new one is."""
+    """A release over which another was being saved when the process was killed; returns what the
+    new one is.
+    """
 
     class Killed(BaseException):
         pass
@@ -75,7 +79,12 @@ def half_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes
         raise Killed
 
     release = ma.anonymize(
-        read_table(folder / "in.csv", tables.QUASI), 5, quasi=tables.QUASI, rest="drop", method="mdav", seed=2
+        read_table(folder / "in.csv", tables.QUASI),
+        5,
+        quasi=tables.QUASI,
+        rest="drop",
+        method="mdav",
+        seed=2,
     )
     (folder / "new").mkdir()
     release.save(folder / "new" / "out.csv")
@@ -98,7 +107,9 @@ def half_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes
 
 def in_place(folder: Path) -> dict[str, bytes | str]:
     return {
-        name: what for name, what in tables.snapshot(folder).items() if "out.csv" in name and "/" not in name
+        name: what
+        for name, what in tables.snapshot(folder).items()
+        if "out.csv" in name and "/" not in name
     }
 
 
@@ -133,14 +144,27 @@ def test_the_next_command_ends_it(
     arguments = {
         "check": ("check", "out.csv", "--quasi", "income,debt", "--k", "5"),
         "repeat": ("repeat", "out.csv.internal.json", "in.csv", "again.csv"),
-        "anonymize": ("anonymize", "in.csv", "out.csv", "--k", "5", "--quasi", "income,debt", "--rest", "drop", "--method",
-                      "mdav", "--seed", "2"),
-    }[command]  # fmt: skip
+        "anonymize": (
+            "anonymize",
+            "in.csv",
+            "out.csv",
+            "--k",
+            "5",
+            "--quasi",
+            "income,debt",
+            "--rest",
+            "drop",
+            "--method",
+            "mdav",
+            "--seed",
+            "2",
+        ),
+    }[command]
     done = microagg(*arguments)
     assert done.code == 0, done
     assert (
-        done.err
-        == "note: a run that was stopped while it replaced 'out.csv' was ended: its files were put in place.\n"
+        done.err == "note: a run that was stopped while it replaced 'out.csv' was ended: its files "
+        "were put in place.\n"
     )
     assert in_place(saved.parent) == new or command == "anonymize"
     assert not [path for path in saved.parent.iterdir() if path.name.startswith(".")]

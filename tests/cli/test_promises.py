@@ -1,4 +1,6 @@
-"""--l and --t: enforced, told, repeated, checked on any table, and refused in one sentence where impossible."""
+"""--l and --t: enforced, told, repeated, checked on any table, and refused in one sentence where
+impossible.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ Microagg = Callable[..., Outcome]
 @pytest.fixture(scope="module", autouse=True)
 def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     ma.partition(
-        np.random.default_rng(0).normal(size=(60, 2)), 3, confidential=np.arange(60.0), l=2, t=0.2, effort=1
+        np.random.default_rng(0).normal(size=(60, 2)),
+        3,
+        confidential=np.arange(60.0),
+        l=2,
+        t=0.2,
+        effort=1,
     )
 
 
@@ -32,22 +39,52 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, ending: str) -> None:
     done = microagg(
-        "anonymize", source, f"out{ending}", "--k", "4", *tables.ROLES, "--l", "3", "--t", "0.3", "--effort", "3",
-        "--seed", "5", "--report", "report.md",
-    )  # fmt: skip
+        "anonymize",
+        source,
+        f"out{ending}",
+        "--k",
+        "4",
+        *tables.ROLES,
+        "--l",
+        "3",
+        "--t",
+        "0.3",
+        "--effort",
+        "3",
+        "--seed",
+        "5",
+        "--report",
+        "report.md",
+    )
     assert done.code == 0, done
     assert "every class has 3 or more different values of disease (worst class: 3)" in done.out
     assert "by at most 0.3 (0 to 1) in the distribution of the values of disease" in done.out
     done.silent_about({"secret-"})
     public = json.loads((source.parent / f"out{ending}.public.json").read_text())
-    assert [public["settings"][name] for name in ("l", "t", "diversity", "c")] == [3, 0.3, "distinct", None]
+    assert [public["settings"][name] for name in ("l", "t", "diversity", "c")] == [
+        3,
+        0.3,
+        "distinct",
+        None,
+    ]
     assert public["guarantee"]["l"]["worst"] == {"disease": 3.0}
     assert public["guarantee"]["t"]["worst"]["disease"] <= 0.3
     for kind in ("public", "internal"):
         report = (source.parent / f"report.{kind}.md").read_text()
         assert "Every class has 3 or more different values of disease" in report
         assert "t-closeness" in report
-    told = ("--quasi", "income,debt", "--confidential", "disease", "--k", "4", "--l", "3", "--t", "0.3")
+    told = (
+        "--quasi",
+        "income,debt",
+        "--confidential",
+        "disease",
+        "--k",
+        "4",
+        "--l",
+        "3",
+        "--t",
+        "0.3",
+    )
     checked = microagg("check", f"out{ending}", *told)
     assert checked.code == 0
     assert checked.out.count("yes:") == 3
@@ -60,14 +97,25 @@ def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, endi
 
 def test_check_says_where_it_is_missed(microagg: Microagg, source: Path) -> None:
     done = microagg(
-        "check", source, "--quasi", "code", "--confidential", "disease", "--k", "2", "--l", "2", "--t", "0.1"
+        "check",
+        source,
+        "--quasi",
+        "code",
+        "--confidential",
+        "disease",
+        "--k",
+        "2",
+        "--l",
+        "2",
+        "--t",
+        "0.1",
     )
     assert done.code == 3
     lines = done.out.splitlines()
     assert lines[0].startswith("no: 60 of 60 classes")
     assert (
-        lines[1]
-        == "no: 60 of 60 classes fail the requirement that every class has 2 or more different values of disease (worst class: 1)."
+        lines[1] == "no: 60 of 60 classes fail the requirement that every class has 2 or more "
+        "different values of disease (worst class: 1)."
     )
     assert lines[2].startswith("no: 60 of 60 classes fail the requirement that every class differs")
     assert "k, l of disease, t of disease" in done.out
@@ -79,7 +127,9 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
         ["--l", "2.5", "--diversity", "entropy"],
         ["--l", "2", "--diversity", "recursive", "--c", "1.5"],
     ):
-        done = microagg("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--method", "mdav", *asked)
+        done = microagg(
+            "anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--method", "mdav", *asked
+        )
         assert done.code == 0, done
         told = ("--quasi", "income,debt", "--confidential", "disease", "--k", "3")
         assert microagg("check", "out.csv", *told, *asked).code == 0
@@ -90,7 +140,8 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
     [
         (
             ["--l", "4"],
-            "distinct 4-diversity cannot be reached: in the whole table, column 'disease' has only 3",
+            "distinct 4-diversity cannot be reached: in the whole table, column "
+            "'disease' has only 3",
         ),
         (["--l", "1"], "at least 2"),
         (["--l", "x"], "whole number"),
@@ -103,7 +154,9 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
         ),
     ],
 )
-def test_refused_in_one_sentence(microagg: Microagg, source: Path, asked: list[str], says: str) -> None:
+def test_refused_in_one_sentence(
+    microagg: Microagg, source: Path, asked: list[str], says: str
+) -> None:
     done = microagg("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, *asked)
     done.refused(says)
     done.silent_about({"secret-"})

@@ -34,12 +34,16 @@ ODD_NAMES = [
 
 def proposed_command(outcome: Outcome) -> list[str]:
     """The words of the command that a proposal ends with."""
-    (line,) = [line for line in outcome.out.splitlines() if line.startswith("  microagg anonymize ")]
+    (line,) = [
+        line for line in outcome.out.splitlines() if line.startswith("  microagg anonymize ")
+    ]
     return shlex.split(line)[1:]
 
 
 def survey(n: int = 60) -> pa.Table:
-    """Made-up persons whose columns tell by their names what they are for; every value is a canary."""
+    """Made-up persons whose columns tell by their names what they are for; every value is a
+    canary.
+    """
     rng = np.random.default_rng(n)
     people = tables.people(n)
     return pa.table(
@@ -78,7 +82,9 @@ def test_the_proposed_command_works(microagg: Microagg, tmp_path: Path, ending: 
 @pytest.mark.slow
 def test_asked_settles_the_columns_in_question(microagg: Microagg, tmp_path: Path) -> None:
     tables.write(survey(), tmp_path / "in.csv")
-    command = proposed_command(microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--nominal", "asked"))
+    command = proposed_command(
+        microagg("anonymize", "in.csv", "out.csv", "--k", "3", "--nominal", "asked")
+    )
     assert command[command.index("--nominal") + 1] == "housing"
     plain = [word for word in command if word not in ("--nominal", "housing")]
     assert microagg(*plain, "--nominal", "asked").code == 0

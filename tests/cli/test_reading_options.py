@@ -21,7 +21,16 @@ def test_propose_and_anonymize_take_both(microagg: Microagg, tmp_path: Path) -> 
     assert content["settings"]["na"] == ["k.A."]
     assert {each["kind"] for each in content["columns"]} == {"numeric"}
     done = microagg(
-        "anonymize", "in.csv", "out.csv", *asked[1:], "--k", "3", "--quasi", "age,height", "--effort", "quick"
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        *asked[1:],
+        "--k",
+        "3",
+        "--quasi",
+        "age,height",
+        "--effort",
+        "quick",
     )
     assert done.code == 0, done.err
     assert microagg("check", "out.csv", "--k", "3", "--quasi", "age,height").code == 0

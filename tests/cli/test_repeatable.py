@@ -40,7 +40,16 @@ def test_another_seed_gives_another_order(microagg: Microagg, source: Path) -> N
     outcomes = []
     for seed in ("11", "12"):
         microagg(
-            "anonymize", source, "out.csv", "--k", "5", *tables.ROLES, "--seed", seed, "--method", "mdav"
+            "anonymize",
+            source,
+            "out.csv",
+            "--k",
+            "5",
+            *tables.ROLES,
+            "--seed",
+            seed,
+            "--method",
+            "mdav",
         )
         outcomes.append((source.parent / "out.csv").read_text().splitlines())
     assert outcomes[0] != outcomes[1]
@@ -48,7 +57,9 @@ def test_another_seed_gives_another_order(microagg: Microagg, source: Path) -> N
 
 
 @pytest.mark.slow
-def test_another_table_gives_another_order_for_the_same_seed(microagg: Microagg, source: Path) -> None:
+def test_another_table_gives_another_order_for_the_same_seed(
+    microagg: Microagg, source: Path
+) -> None:
     """The shuffle cannot be undone by guessing the seed alone: the original values take part."""
     orders = []
     for shift in (0, 1):
@@ -58,7 +69,10 @@ def test_another_table_gives_another_order_for_the_same_seed(microagg: Microagg,
         tables.write(table.set_column(1, "income", [values]), source)
         microagg("anonymize", source, "out.csv", "--k", "5", *tables.ROLES, "--seed", "11")
         orders.append(
-            [line.rpartition(",")[2] for line in (source.parent / "out.csv").read_text().splitlines()]
+            [
+                line.rpartition(",")[2]
+                for line in (source.parent / "out.csv").read_text().splitlines()
+            ]
         )
     assert orders[0] != orders[1]
 
@@ -83,9 +97,19 @@ def test_any_number_of_threads(source: Path) -> None:
     for threads in ("1", "2"):
         names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         done = run(
-            "-m", "microagg", "anonymize", source, "out.csv", "--k", "5", *tables.ROLES, "--seed", "11",
-            folder=source.parent, environment=dict.fromkeys(names, threads),
-        )  # fmt: skip
+            "-m",
+            "microagg",
+            "anonymize",
+            source,
+            "out.csv",
+            "--k",
+            "5",
+            *tables.ROLES,
+            "--seed",
+            "11",
+            folder=source.parent,
+            environment=dict.fromkeys(names, threads),
+        )
         assert done.code == 0, done
         found.append(written(source.parent))
     assert found[0] == found[1]

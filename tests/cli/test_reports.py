@@ -27,7 +27,15 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("ending", [".html", ".md", ".json"])
 def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) -> None:
     done = microagg(
-        "anonymize", source, "out.csv", "--k", "4", *tables.ROLES, *QUICKLY, "--report", f"r{ending}"
+        "anonymize",
+        source,
+        "out.csv",
+        "--k",
+        "4",
+        *tables.ROLES,
+        *QUICKLY,
+        "--report",
+        f"r{ending}",
     )
     assert done.code == 0, done
     internal, public = source.parent / f"r.internal{ending}", source.parent / f"r.public{ending}"
@@ -46,10 +54,16 @@ def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) 
     assert "out.csv" in told
 
 
-def test_a_report_of_an_unknown_kind_is_refused_before_any_work(microagg: Microagg, source: Path) -> None:
+def test_a_report_of_an_unknown_kind_is_refused_before_any_work(
+    microagg: Microagg, source: Path
+) -> None:
     before = tables.snapshot(source.parent)
-    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--report", "r.pdf").refused(".html")
-    microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--report", "no/r.md").refused("no")
+    microagg(
+        "anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--report", "r.pdf"
+    ).refused(".html")
+    microagg(
+        "anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--report", "no/r.md"
+    ).refused("no")
     assert tables.snapshot(source.parent) == before
 
 
@@ -88,7 +102,8 @@ def test_assess_refuses_rows_in_another_order(microagg: Microagg, source: Path) 
     for form in ((), ("--json",)):
         done = microagg("assess", source, "out.csv", "--quasi", ",".join(tables.QUASI), *form)
         done.refused(
-            "match them by a column that tells them apart (--key), or save the release with --keep-order"
+            "match them by a column that tells them apart (--key), or save the release "
+            "with --keep-order"
         )
         assert done.out == "" or set(json.loads(done.out)) == {"error"}
 
@@ -103,9 +118,17 @@ def test_assess_refuses_what_does_not_fit(microagg: Microagg, source: Path) -> N
 @pytest.mark.slow
 def test_compare(microagg: Microagg, source: Path) -> None:
     arguments = (
-        "compare", source, "--k", "3,5", "--methods", "mdav,v-mdav:gamma=1.1", "--quasi", ",".join(tables.QUASI),
-        "--state", "state.jsonl",
-    )  # fmt: skip
+        "compare",
+        source,
+        "--k",
+        "3,5",
+        "--methods",
+        "mdav,v-mdav:gamma=1.1",
+        "--quasi",
+        ",".join(tables.QUASI),
+        "--state",
+        "state.jsonl",
+    )
     done = microagg(*arguments, "--plot", "map.png")
     assert done.code == 0, done
     assert "v-mdav:gamma=1.1" in done.out
@@ -113,4 +136,6 @@ def test_compare(microagg: Microagg, source: Path) -> None:
     again = json.loads(microagg(*arguments, "--json").out)
     assert len(again["rows"]) == 4
     microagg("compare", source, "--k", "three", "--methods", "mdav").refused("k must be")
-    microagg("compare", source, "--k", "3", "--methods", "nonesuch", "--quasi", "income").refused("nonesuch")
+    microagg("compare", source, "--k", "3", "--methods", "nonesuch", "--quasi", "income").refused(
+        "nonesuch"
+    )

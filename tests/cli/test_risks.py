@@ -33,7 +33,9 @@ def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
     assert "'net income' in 1 of" in done.out
     assert "--cap NAME=99.5%" in done.out
     assert "10000000" not in done.out.replace(",", "")
-    capped = microagg("anonymize", source, "out.csv", *asked, "--cap", "net income=99.5%", "--cap", "age=31:")
+    capped = microagg(
+        "anonymize", source, "out.csv", *asked, "--cap", "net income=99.5%", "--cap", "age=31:"
+    )
     assert capped.code == 0, capped
     assert "dominates" not in capped.out
     assert "note        capped" in capped.out

@@ -82,7 +82,10 @@ def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--effort", "hard"], "effort must be one of quick, balanced, thorough, prove, or a number"),
+        (
+            ["--effort", "hard"],
+            "effort must be one of quick, balanced, thorough, prove, or a number",
+        ),
         (["--effort", "-1"], "effort must be"),
         (["--time-limit", "soon"], "time_limit must be a number"),
         (["--time-limit", "-5"], "time_limit must be a number"),
@@ -123,7 +126,9 @@ def test_refine_lowers_the_loss_of_a_method(microagg: Microagg, source: Path) ->
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Microagg, source: Path) -> None:
+def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(
+    microagg: Microagg, source: Path
+) -> None:
     process = start("-c", TELL_OF_CHECKPOINTS, *ENDLESS, folder=source.parent)
     assert process.stdout is not None
     while process.stdout.readline() != "checkpoint 2\n":
@@ -144,7 +149,9 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(microagg: Micr
     assert manifest(source.parent, "again.csv") == told
 
 
-def test_a_time_limit_ends_at_a_checkpoint_that_can_be_repeated(microagg: Microagg, source: Path) -> None:
+def test_a_time_limit_ends_at_a_checkpoint_that_can_be_repeated(
+    microagg: Microagg, source: Path
+) -> None:
     done = microagg(*ENDLESS, "--time-limit", "0.4")
     assert done.code == 0, done
     assert "stopped early (time limit)" in done.out
@@ -158,7 +165,9 @@ def test_a_manifest_of_another_table_is_refused(microagg: Microagg, source: Path
     microagg("anonymize", source, "out.csv", "--k", "3", "--quasi", QUASI, "--effort", "quick")
     source.write_text(source.read_text() + "1,2,3\n")
     microagg("repeat", "out.csv.internal.json", source, "again.csv").refused("not the table")
-    microagg("repeat", "out.csv.public.json", source, "again.csv").refused("not an internal manifest")
+    microagg("repeat", "out.csv.public.json", source, "again.csv").refused(
+        "not an internal manifest"
+    )
     microagg("repeat", "in.csv", source, "again.csv").refused("not an internal manifest")
     microagg("repeat", "nowhere.json", source, "again.csv").refused("cannot be opened")
     assert not (source.parent / "again.csv").exists()
@@ -185,7 +194,9 @@ class Reader(threading.Thread):
 
 
 def in_a_terminal(source: Path, answer: str | None) -> tuple[int, str]:
-    """Start an endless search in a terminal, press Ctrl-C, answer the question or press Ctrl-C again."""
+    """Start an endless search in a terminal, press Ctrl-C, answer the question or press Ctrl-C
+    again.
+    """
     ours, theirs = pty.openpty()
     process = start(
         "-c", TELL_OF_CHECKPOINTS, *ENDLESS, folder=source.parent, input=theirs, errors=theirs,
@@ -209,7 +220,9 @@ def in_a_terminal(source: Path, answer: str | None) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "kept"), [("y\n", True), ("\n", True), ("n\n", False), (None, False)])
+@pytest.mark.parametrize(
+    ("answer", "kept"), [("y\n", True), ("\n", True), ("n\n", False), (None, False)]
+)
 def test_in_a_terminal_the_user_is_asked(source: Path, answer: str | None, kept: bool) -> None:
     code, out = in_a_terminal(source, answer)
     assert code == 130
@@ -223,8 +236,19 @@ def test_any_number_of_threads_gives_the_same(microagg: Microagg, source: Path) 
     found = []
     for threads in ("1", "2", "3"):
         microagg(
-            "anonymize", source, "out.csv", "--k", "3", "--quasi", QUASI, "--effort", "40", "--seed", "2",
-            "--threads", threads,
-        )  # fmt: skip
+            "anonymize",
+            source,
+            "out.csv",
+            "--k",
+            "3",
+            "--quasi",
+            QUASI,
+            "--effort",
+            "40",
+            "--seed",
+            "2",
+            "--threads",
+            threads,
+        )
         found.append((source.parent / "out.csv").read_bytes())
     assert len(set(found)) == 1

@@ -30,12 +30,24 @@ def test_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
     table = survey()
     table.to_csv(tmp_path / "in.csv", index=False)
     done = microagg(
-        *("anonymize", "in.csv", "out.csv", "--k", "4", "--quasi", "age,income", "--stratum", "region"),
+        *(
+            "anonymize",
+            "in.csv",
+            "out.csv",
+            "--k",
+            "4",
+            "--quasi",
+            "age,income",
+            "--stratum",
+            "region",
+        ),
         *("--weight", "w", "--confidential", "ill", "--effort", "quick", "--report", "told.html"),
     )
     assert done.code == 0
     assert "age, income, region, w" in done.out
-    checked = microagg(*("check", "out.csv", "--k", "4", "--quasi", "age,income", "--stratum", "region"))
+    checked = microagg(
+        *("check", "out.csv", "--k", "4", "--quasi", "age,income", "--stratum", "region")
+    )
     assert checked.code == 0
     told = (tmp_path / "told.public.html").read_text("utf-8")
     assert "no group has records of two strata" in told

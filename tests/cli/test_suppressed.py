@@ -27,16 +27,26 @@ def test_check_answers_for_both_readings(microagg: Microagg, release: Path) -> N
     done = microagg("check", release, "--quasi", "age,sex", "--k", "2", "--suppressed", "*")
     assert done.code == 3
     assert "suppressed: 1 whole record, set aside; 2 cells of other records (age 2)." in done.out
-    assert "yes, if a suppressed cell fits any value: 3 or more records fit each record." in done.out
+    assert (
+        "yes, if a suppressed cell fits any value: 3 or more records fit each record." in done.out
+    )
     assert "no: 2 of 4 classes" in done.out
     data = json.loads(
-        microagg("check", release, "--quasi", "age,sex", "--k", "2", "--suppressed", "*", "--json").out
+        microagg(
+            "check", release, "--quasi", "age,sex", "--k", "2", "--suppressed", "*", "--json"
+        ).out
     )
     assert data["suppressed"] == {
-        "rows": 1, "cells": 2, "columns": {"age": 2}, "if_blanks_fit_anything": {"holds": True, "smallest": 3, "failing": 0}
-    }  # fmt: skip
+        "rows": 1,
+        "cells": 2,
+        "columns": {"age": 2},
+        "if_blanks_fit_anything": {"holds": True, "smallest": 3, "failing": 0},
+    }
     assert (
-        microagg("check", release, "--quasi", "age,sex", "--k", "4", "--suppressed", "*").out.count("no") >= 2
+        microagg("check", release, "--quasi", "age,sex", "--k", "4", "--suppressed", "*").out.count(
+            "no"
+        )
+        >= 2
     )
 
 
@@ -45,8 +55,16 @@ def test_assess_measures_the_rest(microagg: Microagg, release: Path, tmp_path: P
     original.write_text("age,sex\n30,f\n32,f\n33,f\n40,m\n42,m\n43,m\n50,m\n")
     for marker in ((), ("--suppressed", "*")):
         data = json.loads(
-            microagg("assess", original, release, "--quasi", "age,sex", "--k", "2", *marker, "--json").out
+            microagg(
+                "assess", original, release, "--quasi", "age,sex", "--k", "2", *marker, "--json"
+            ).out
         )
-        assert (data["records"], data["suppressed"]["rows"], data["suppressed"]["cells"]) == (4, 1, 2)
+        assert (data["records"], data["suppressed"]["rows"], data["suppressed"]["cells"]) == (
+            4,
+            1,
+            2,
+        )
     shown = microagg("assess", original, release, "--quasi", "age,sex", "--k", "2").out
-    assert "Every other figure is of the 4 records without suppressed cells." in " ".join(shown.split())
+    assert "Every other figure is of the 4 records without suppressed cells." in " ".join(
+        shown.split()
+    )

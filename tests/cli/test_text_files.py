@@ -1,4 +1,6 @@
-"""Text files through the command line: a German one from end to end, malformed ones, and what is said about files in settings."""
+"""Text files through the command line: a German one from end to end, malformed ones, and what is
+said about files in settings.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def german_rows(records: int = 40) -> list[str]:
 
 @pytest.fixture
 def german(tmp_path: Path) -> Path:
-    """Semicolons, decimal commas, points that group digits, days first, CP1252, lines as Windows ends them."""
+    """Semicolons, decimal commas, points that group digits, days first, CP1252, lines as Windows
+    ends them.
+    """
     path = tmp_path / "in.csv"
     path.write_bytes("".join(f"{row}\r\n" for row in german_rows()).encode("cp1252"))
     return path
@@ -74,19 +78,32 @@ def german(tmp_path: Path) -> Path:
 
 def columns_of(path: Path, encoding: str = "cp1252", delimiter: str = ";") -> dict[str, list[str]]:
     """A text file read without microagg, by its columns."""
-    header, *rows = [line.split(delimiter) for line in path.read_bytes().decode(encoding).splitlines()]
-    return {name.strip('"'): [row[place].strip('"') for row in rows] for place, name in enumerate(header)}
+    header, *rows = [
+        line.split(delimiter) for line in path.read_bytes().decode(encoding).splitlines()
+    ]
+    return {
+        name.strip('"'): [row[place].strip('"') for row in rows]
+        for place, name in enumerate(header)
+    }
 
 
 def test_a_german_file_from_end_to_end(microagg: Microagg, german: Path, tmp_path: Path) -> None:
-    done = microagg("anonymize", german, "out.csv", "--k", "3", "--l", "2", "--keep-order", *ROLES, *SAID)
+    done = microagg(
+        "anonymize", german, "out.csv", "--k", "3", "--l", "2", "--keep-order", *ROLES, *SAID
+    )
     assert done.code == 0, done
-    assert not [line for line in done.err.splitlines() if line.startswith("note:")], "all of it was told"
+    assert not [line for line in done.err.splitlines() if line.startswith("note:")], (
+        "all of it was told"
+    )
     written = (tmp_path / "out.csv").read_bytes()
     assert written.count(b"\r\n") == written.count(b"\n") == 41
     found, given = columns_of(tmp_path / "out.csv"), columns_of(german)
     assert (
-        min(tables.class_sizes(list(zip(*(found[name] for name in QUASI.split(",")), strict=True))).values())
+        min(
+            tables.class_sizes(
+                list(zip(*(found[name] for name in QUASI.split(",")), strict=True))
+            ).values()
+        )
         >= 3
     )
     for name in ("Krankheit", "Miete", "Ort"):
@@ -109,8 +126,12 @@ def test_a_german_file_from_end_to_end(microagg: Microagg, german: Path, tmp_pat
     assert (tmp_path / "again.csv").read_bytes() == written
 
 
-def test_the_same_file_without_a_word_said(microagg: Microagg, german: Path, tmp_path: Path) -> None:
-    done = microagg("anonymize", german, "out.csv", "--k", "3", "--keep-order", *ROLES, "--dates", "%d.%m.%Y")
+def test_the_same_file_without_a_word_said(
+    microagg: Microagg, german: Path, tmp_path: Path
+) -> None:
+    done = microagg(
+        "anonymize", german, "out.csv", "--k", "3", "--keep-order", *ROLES, "--dates", "%d.%m.%Y"
+    )
     assert done.code == 0, done
     notes = [line for line in done.err.splitlines() if line.startswith("note:")]
     assert len(notes) == 2, notes
@@ -124,12 +145,15 @@ def test_the_same_file_without_a_word_said(microagg: Microagg, german: Path, tmp
 
 def test_a_proposal_repeats_what_was_said(microagg: Microagg, german: Path) -> None:
     done = microagg("anonymize", german, "out.csv", "--k", "3", *SAID)
-    assert "--encoding cp1252 --delimiter ';' --decimal , --thousands . --dates %d.%m.%Y" in " ".join(
-        done.out.split()
+    assert (
+        "--encoding cp1252 --delimiter ';' --decimal , --thousands . --dates %d.%m.%Y"
+        in " ".join(done.out.split())
     )
 
 
-def test_a_german_file_becomes_an_english_one(microagg: Microagg, german: Path, tmp_path: Path) -> None:
+def test_a_german_file_becomes_an_english_one(
+    microagg: Microagg, german: Path, tmp_path: Path
+) -> None:
     english = (
         "--out-delimiter",
         ",",
@@ -142,7 +166,9 @@ def test_a_german_file_becomes_an_english_one(microagg: Microagg, german: Path, 
         "--out-line-end",
         "lf",
     )
-    done = microagg("anonymize", german, "out.csv.gz", "--k", "3", "--keep-order", *ROLES, *SAID, *english)
+    done = microagg(
+        "anonymize", german, "out.csv.gz", "--k", "3", "--keep-order", *ROLES, *SAID, *english
+    )
     assert done.code == 0, done
     (tmp_path / "plain.csv").write_bytes(gzip.decompress((tmp_path / "out.csv.gz").read_bytes()))
     found = columns_of(tmp_path / "plain.csv", "utf-8", ",")
@@ -172,7 +198,17 @@ def test_markers_as_the_issue_prints_them(microagg: Microagg, tmp_path: Path) ->
         "a,b\n" + "".join(f"{a},{a}\n" for a in ("1", "NA", ".", "-9", "2", "3", "-9", "4"))
     )
     done = microagg(
-        "anonymize", "in.csv", "out.csv", "--k", "2", "--quasi", "a,b", "--na", "NA,.,-9", "--seed", "1"
+        "anonymize",
+        "in.csv",
+        "out.csv",
+        "--k",
+        "2",
+        "--quasi",
+        "a,b",
+        "--na",
+        "NA,.,-9",
+        "--seed",
+        "1",
     )
     assert done.code == 0, done
     assert set(columns_of(tmp_path / "out.csv", "utf-8", ",")["a"]) <= {"-9", "1", "2", "3", "4"}
@@ -193,7 +229,11 @@ def test_a_manifest_of_before_is_repeated(tmp_path: Path) -> None:
         writing={"escape_formulas": True},
     )
     manifest = json.loads((tmp_path / "out.csv.internal.json").read_text())
-    old = {name: value for name, value in manifest["settings"].items() if name not in ("reading", "writing")}
+    old = {
+        name: value
+        for name, value in manifest["settings"].items()
+        if name not in ("reading", "writing")
+    }
     manifest |= {"settings": old, "input": {**manifest["input"], "reading": {"header": False}}}
     manifest["dialect"] = {"delimiter": ";", "escape_formulas": True}
     (tmp_path / "old.internal.json").write_text(json.dumps(manifest))
@@ -272,11 +312,27 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "a zero byte": ("in.csv", rows("31,5,\0x"), "zero bytes"),
     "a zero byte in a number": ("in.csv", rows("3\x001,5,x"), "zero bytes"),
     "nothing but zeros": ("in.csv", bytes(5000), "zero bytes"),
-    "a letter cut off": ("in.csv", rows("31,5,x").replace(b"ller", b"ller\xc3\xbc") + b"\xc3", "in UTF-8 but for some bytes"),
-    "two encodings in one file": ("in.csv", rows("31,5,x") + "32,6,Grün\n".encode("cp1252"), "in UTF-8 but for some bytes"),
-    "the wrong codepage": ("in.csv", rows("31,5,x").decode().encode("cp850"), "neither in UTF-8 nor"),
+    "a letter cut off": (
+        "in.csv",
+        rows("31,5,x").replace(b"ller", b"ller\xc3\xbc") + b"\xc3",
+        "in UTF-8 but for some bytes",
+    ),
+    "two encodings in one file": (
+        "in.csv",
+        rows("31,5,x") + "32,6,Grün\n".encode("cp1252"),
+        "in UTF-8 but for some bytes",
+    ),
+    "the wrong codepage": (
+        "in.csv",
+        rows("31,5,x").decode().encode("cp850"),
+        "neither in UTF-8 nor",
+    ),
     "half of a letter of UTF-16": ("in.csv", PLAIN.encode("utf-16") + b"a", "is not in utf-16-le"),
-    "a lone surrogate": ("in.csv", PLAIN.encode("utf-16") + b"\x00\xd8a\x00", "is not in utf-16-le"),
+    "a lone surrogate": (
+        "in.csv",
+        PLAIN.encode("utf-16") + b"\x00\xd8a\x00",
+        "is not in utf-16-le",
+    ),
     "UTF-32": ("in.csv", PLAIN.encode("utf-32"), "UTF-32"),
     "an Excel file": ("in.csv", b"PK\x03\x04" + bytes(range(256)), "a zip or Excel file"),
     "an old Excel file": ("in.csv", b"\xd0\xcf\x11\xe0" + bytes(range(256)), "an old Excel file"),
@@ -289,16 +345,32 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "the other packing": ("in.csv.zst", PACKED, "is not packed with zstd"),
     "a packed file cut off": ("in.csv.gz", PACKED[: len(PACKED) // 2], "is damaged"),
     "a packed file without its sum": ("in.tsv.gz", PACKED[:-4], "is damaged"),
-    "a packed file with a wrong sum": ("in.csv.gz", PACKED[:-8] + b"\1\2\3\4" + PACKED[-4:], "is damaged"),
+    "a packed file with a wrong sum": (
+        "in.csv.gz",
+        PACKED[:-8] + b"\1\2\3\4" + PACKED[-4:],
+        "is damaged",
+    ),
     "rubbish behind a packed file": ("in.csv.gz", PACKED + b"rubbish", "is damaged"),
-    "a packed file with wrong bytes": ("in.txt.zst", STANDARD[:20] + b"\xff" * 9 + STANDARD[29:], "is damaged"),
+    "a packed file with wrong bytes": (
+        "in.txt.zst",
+        STANDARD[:20] + b"\xff" * 9 + STANDARD[29:],
+        "is damaged",
+    ),
     "a packed file cut off, zstd": ("in.txt.zst", STANDARD[:-5], "is damaged"),
     "nothing, packed": ("in.csv.gz", gzip.compress(b""), "is empty"),
     "an empty file that should be packed": ("in.csv.zst", b"", ""),
     "zeros, packed": ("in.csv.gz", gzip.compress(bytes(1 << 20)), "zero bytes"),
-    "more than fits": ("in.csv.gz", gzip.compress(PLAIN.encode() + b"31,5,x\n" * 200_000), "unpacks to a table"),
-    "more than fits, zstd": ("in.tsv.zst", pa.compress(PLAIN.encode() + b"31,5,x\n" * 200_000, "zstd", asbytes=True), "unpacks to a table"),
-}  # fmt: skip
+    "more than fits": (
+        "in.csv.gz",
+        gzip.compress(PLAIN.encode() + b"31,5,x\n" * 200_000),
+        "unpacks to a table",
+    ),
+    "more than fits, zstd": (
+        "in.tsv.zst",
+        pa.compress(PLAIN.encode() + b"31,5,x\n" * 200_000, "zstd", asbytes=True),
+        "unpacks to a table",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", MALFORMED)

@@ -1,4 +1,6 @@
-"""--unit: kept, told with what it does not protect against, checked on any table, refused in one sentence."""
+"""--unit: kept, told with what it does not protect against, checked on any table, refused in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_kept_told_and_checked(microagg: Microagg, source: Path) -> None:
-    done = microagg("anonymize", source, "out.csv", *ROLES, "--method", "mdav", "--seed", "1", "--keep-order")
+    done = microagg(
+        "anonymize", source, "out.csv", *ROLES, "--method", "mdav", "--seed", "1", "--keep-order"
+    )
     assert done.code == 0, done
     assert "every class has records of 3 or more different units (home)" in done.out
     assert "does not protect against somebody who knows a whole household" in done.out

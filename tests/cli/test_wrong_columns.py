@@ -1,4 +1,6 @@
-"""What is said of columns and does not fit them, through `anonymize`: one sentence, exit code 2, nothing written, no value told."""
+"""What is said of columns and does not fit them, through `anonymize`: one sentence, exit code 2,
+nothing written, no value told.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,14 @@ def folder(tmp_path: Path) -> Path:
         (["--ordinal", "school=lowest<middle"], "the order of column 'school' lacks values"),
         (["--ordinal", "school=@levels.txt"], "the order of column 'school' lacks values"),
         (["--ordinal", "school=@nowhere.txt"], "cannot be read from 'nowhere.txt'"),
-        (["--hierarchy", "town=short.csv"], "the hierarchy of column 'town' lacks one value of the column"),
+        (
+            ["--hierarchy", "town=short.csv"],
+            "the hierarchy of column 'town' lacks one value of the column",
+        ),
         (
             ["--hierarchy", "town=two-parents.csv"],
-            "line 1 and line 2 of the hierarchy 'two-parents.csv' give a node of level 2 two parents",
+            "line 1 and line 2 of the hierarchy 'two-parents.csv' give a node of level 2 "
+            "two parents",
         ),
         (["--hierarchy", "town=one-value-twice.csv"], "line 4"),
         (["--hierarchy", "town=uneven.csv"], "line 2"),
@@ -99,7 +105,14 @@ def test_what_does_not_fit_gets_its_sentence(
 
 def test_what_fits_is_taken(microagg: Microagg, folder: Path) -> None:
     (folder / "out.csv").unlink()
-    fitting = ["--ordinal", "school=lowest<middle<highest", "--hierarchy", "town=whole.csv", "--aggregate", "town=generalise"]  # fmt: skip
+    fitting = [
+        "--ordinal",
+        "school=lowest<middle<highest",
+        "--hierarchy",
+        "town=whole.csv",
+        "--aggregate",
+        "town=generalise",
+    ]
     done = microagg("anonymize", "in.csv", "out.csv", "--k", "2", *ROLES, *fitting)
     assert done.code == 0, done
     assert (folder / "out.csv").exists()

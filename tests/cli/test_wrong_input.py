@@ -85,7 +85,10 @@ def test_k_is_needed(microagg: Microagg, folder: Path) -> None:
         ([*tables.ROLES, "--param", "seed=3"], "no parameter 'seed'"),
         ([*tables.ROLES, "--param", "table=3"], "no parameter 'table'"),
         ([*tables.ROLES, "--param", "leftovers"], "name=value"),
-        ([*tables.ROLES, "--method", "mdav", "--param", "leftovers=all"], "leftovers must be one of"),
+        (
+            [*tables.ROLES, "--method", "mdav", "--param", "leftovers=all"],
+            "leftovers must be one of",
+        ),
         ([*tables.ROLES, "--method", "v-mdav", "--param", "gamma=much"], "gamma must be a number"),
         ([*tables.ROLES, "--method", "v-mdav", "--param", "gamma=-1"], "gamma must be a number"),
         ([*tables.ROLES, "--scale", "log"], "scale must be one of"),
@@ -94,7 +97,9 @@ def test_k_is_needed(microagg: Microagg, folder: Path) -> None:
         ([*tables.ROLES, "--colour", "red"], "--colour"),
     ],
 )
-def test_options(microagg: Microagg, folder: Path, ending: str, options: list[str], says: str) -> None:
+def test_options(
+    microagg: Microagg, folder: Path, ending: str, options: list[str], says: str
+) -> None:
     source = tables.write(tables.people(), folder / f"in{ending}")
     refused(microagg, folder, says, "anonymize", source, "out.csv", "--k", "3", *options)
 
@@ -111,7 +116,9 @@ NOT_NUMBERS = [
 
 
 @pytest.mark.parametrize(("cell", "says"), NOT_NUMBERS)
-def test_a_csv_cell_that_is_no_number(microagg: Microagg, folder: Path, cell: str, says: str) -> None:
+def test_a_csv_cell_that_is_no_number(
+    microagg: Microagg, folder: Path, cell: str, says: str
+) -> None:
     source = folder / "in.csv"
     source.write_text(tables.csv_text(with_income([4815999, cell], None), ";"))
     arguments = ("anonymize", source, "out.csv", "--k", "3", *tables.ROLES)
@@ -163,13 +170,31 @@ def test_a_parquet_cell_that_is_no_number(
 )
 def test_a_quasi_column_of_another_type(microagg: Microagg, folder: Path, column: pa.Array) -> None:
     source = tables.write(tables.people().set_column(1, "income", column), folder / "in.parquet")
-    refused(microagg, folder, "column 'income'", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES)
+    refused(
+        microagg,
+        folder,
+        "column 'income'",
+        "anonymize",
+        source,
+        "out.csv",
+        "--k",
+        "3",
+        *tables.ROLES,
+    )
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_no_such_file(microagg: Microagg, folder: Path, ending: str) -> None:
     refused(
-        microagg, folder, "there is no file", "anonymize", f"no{ending}", "out.csv", "--k", "3", *tables.ROLES
+        microagg,
+        folder,
+        "there is no file",
+        "anonymize",
+        f"no{ending}",
+        "out.csv",
+        "--k",
+        "3",
+        *tables.ROLES,
     )
 
 
@@ -217,28 +242,50 @@ def test_files(microagg: Microagg, folder: Path, name: str, content: bytes, says
 def test_a_cut_parquet_file(microagg: Microagg, folder: Path) -> None:
     source = tables.write(tables.people(), folder / "in.parquet")
     source.write_bytes(source.read_bytes()[:-40])
-    refused(microagg, folder, "parquet file", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES)
+    refused(
+        microagg, folder, "parquet file", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES
+    )
 
 
 def test_a_parquet_file_without_records(microagg: Microagg, folder: Path) -> None:
     source = tables.write(tables.people().slice(0, 0), folder / "in.parquet")
-    refused(microagg, folder, "no records", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES)
+    refused(
+        microagg, folder, "no records", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES
+    )
 
 
 def test_duplicate_names_in_parquet(microagg: Microagg, folder: Path) -> None:
     twice = tables.people().rename_columns(["name", "income", "income", "disease", "code"])
     source = tables.write(twice, folder / "in.parquet")
     refused(
-        microagg, folder, "'income' occurs more than once", "anonymize", source, "out.csv", "--k", "3",
-        "--quasi", "income", "--rest", "drop",
-    )  # fmt: skip
+        microagg,
+        folder,
+        "'income' occurs more than once",
+        "anonymize",
+        source,
+        "out.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "income",
+        "--rest",
+        "drop",
+    )
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_folder_as_input(microagg: Microagg, folder: Path, ending: str) -> None:
     (folder / f"in{ending}").mkdir()
     refused(
-        microagg, folder, "is not a file", "anonymize", f"in{ending}", "out.csv", "--k", "3", *tables.ROLES
+        microagg,
+        folder,
+        "is not a file",
+        "anonymize",
+        f"in{ending}",
+        "out.csv",
+        "--k",
+        "3",
+        *tables.ROLES,
     )
 
 
@@ -294,7 +341,9 @@ def test_other_commands(microagg: Microagg, folder: Path, command: list[str], sa
 def test_in_a_process_of_its_own(folder: Path) -> None:
     source = tables.write(with_income(["canary-text"], None), folder / "in.csv")
     before = tables.snapshot(folder)
-    outcome = run("-m", "microagg", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES, folder=folder)
+    outcome = run(
+        "-m", "microagg", "anonymize", source, "out.csv", "--k", "3", *tables.ROLES, folder=folder
+    )
     outcome.refused("column 'income', row 12")
     assert outcome.out == ""
     assert tables.snapshot(folder) == before

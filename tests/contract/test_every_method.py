@@ -23,10 +23,14 @@ ALL = [method for method in methods() if method.scope == "record"]
 
 
 def variants(method: Method) -> list[dict[str, Any]]:
-    """The defaults, and every choice of every parameter; a search with little and with some effort."""
+    """The defaults, and every choice of every parameter; a search with little and with some
+    effort.
+    """
     choices = {p.name: p.choices for p in method.parameters if isinstance(p, Choice)}
     choices |= {p.name: ("quick", "30") for p in method.parameters if isinstance(p, Effort)}
-    return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
+    return [
+        dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())
+    ]
 
 
 def cheaply(method: Method) -> dict[str, Any]:
@@ -35,7 +39,9 @@ def cheaply(method: Method) -> dict[str, Any]:
 
 
 CASES = [
-    pytest.param(m, v, id=f"{m.name}-{'-'.join(v.values())}".rstrip("-")) for m in ALL for v in variants(m)
+    pytest.param(m, v, id=f"{m.name}-{'-'.join(v.values())}".rstrip("-"))
+    for m in ALL
+    for v in variants(m)
 ]
 every_method = pytest.mark.parametrize(("method", "params"), CASES)
 
@@ -46,11 +52,17 @@ def fitting(method: Method, points: np.ndarray) -> np.ndarray:
 
 
 def partition(method: Method, points: Any, k: int, **more: Any) -> np.ndarray:
-    """The method's groups of these points; where it needs confidential columns, it gets random ones, of a kind by n."""
+    """The method's groups of these points; where it needs confidential columns, it gets random
+    ones, of a kind by n.
+    """
     if method.needs_confidential:
         n = len(points)
         rng = np.random.default_rng(n)
-        kinds = [rng.normal(size=(n, 2)), rng.choice(["a", "b", "c"], (n, 1)), rng.lognormal(0.0, 2.0, n)]
+        kinds = [
+            rng.normal(size=(n, 2)),
+            rng.choice(["a", "b", "c"], (n, 1)),
+            rng.lognormal(0.0, 2.0, n),
+        ]
         more["confidential"] = kinds[n % len(kinds)]
     return ma.partition(points, k=k, method=method.name, **more)
 
@@ -70,7 +82,9 @@ def check_partition(method: Method, labels: np.ndarray, points: np.ndarray, k: i
 
 @every_method
 @pytest.mark.parametrize("seed", range(12))
-def test_hard_points_give_a_valid_partition(method: Method, params: dict[str, Any], seed: int) -> None:
+def test_hard_points_give_a_valid_partition(
+    method: Method, params: dict[str, Any], seed: int
+) -> None:
     points, k = plain.hard_problem(90_000 + seed)
     points = fitting(method, points)
     before = points.copy()
@@ -122,7 +136,9 @@ def test_degenerate_points(method: Method, params: dict[str, Any], points: np.nd
 
 
 @every_method
-def test_a_read_only_or_transposed_matrix_gives_the_same(method: Method, params: dict[str, Any]) -> None:
+def test_a_read_only_or_transposed_matrix_gives_the_same(
+    method: Method, params: dict[str, Any]
+) -> None:
     points = fitting(method, np.random.default_rng(5).normal(size=(60, 4)))
     expected = partition(method, points, 3, **params)
     frozen = points.copy()
@@ -151,7 +167,8 @@ def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
     for seed in range(3):
         points = np.random.default_rng(seed).integers(0, 9, size=(n, 2)).astype(float)
         best = min(
-            plain.sse(points, plain.labels_from_groups(n, groups)) for groups in partitions(list(range(n)), k)
+            plain.sse(points, plain.labels_from_groups(n, groups))
+            for groups in partitions(list(range(n)), k)
         )
         for method in ALL:
             labels = partition(method, fitting(method, points), k, **cheaply(method))
@@ -159,16 +176,22 @@ def test_no_method_loses_less_than_the_optimum(n: int, k: int) -> None:
 
 
 def tiny_mixed_problem(seed: int) -> tuple[np.ndarray, int]:
-    """The points of at most 9 records of all sorts of columns, with gaps, special codes and ties, and k."""
+    """The points of at most 9 records of all sorts of columns, with gaps, special codes and ties,
+    and k.
+    """
     rng = np.random.default_rng(70_000 + seed)
     cells = mixed.mixed_cells(seed, int(rng.integers(4, 10)), int(rng.integers(1, 7)))
     scale = list(SCALES)[seed % len(SCALES)]
     importance = {cells.names[0]: float(rng.choice([0.5, 1.0, 3.0]))}
-    return Space.fit(cells, scale, importance).points(cells), int(rng.integers(2, 1 + len(cells) // 2))
+    return Space.fit(cells, scale, importance).points(cells), int(
+        rng.integers(2, 1 + len(cells) // 2)
+    )
 
 
 def hold_to_optimum(seeds: range) -> list[int]:
-    """Every method and bound against the optimum of tiny mixed tables; the seeds whose optimum `auto` misses."""
+    """Every method and bound against the optimum of tiny mixed tables; the seeds whose optimum
+    `auto` misses.
+    """
     missed = []
     for seed in seeds:
         points, k = tiny_mixed_problem(seed)

@@ -1,4 +1,6 @@
-"""Random releases by every method in every format: the files keep what was promised, counted without microagg."""
+"""Random releases by every method in every format: the files keep what was promised, counted
+without microagg.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def chosen(seed: int) -> tuple[Method, Format]:
 
 
 def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, Confidential]:
-    """Whole numbers, decimals, ties and single values far out; confidential columns as promised.py takes them."""
+    """Whole numbers, decimals, ties and single values far out; confidential columns as promised.py
+    takes them.
+    """
     n = int(rng.integers(14, 80))
     columns: dict[str, Any] = {}
     for j in range(quasi):
@@ -64,7 +68,10 @@ def random_release(seed: int, folder: Path) -> tuple[Path, int, dict[str, Any], 
     table, confidential = random_table(rng, method.columns or int(rng.integers(1, 4)))
     together = method.scope == "record"
     asked = random_asked(rng, confidential) if together and rng.random() < 0.7 else {}
-    k, quasi = int(rng.integers(2, 7)), [name for name in table.column_names if name.startswith("q")]
+    k, quasi = (
+        int(rng.integers(2, 7)),
+        [name for name in table.column_names if name.startswith("q")],
+    )
     release = ma.anonymize(
         table, k, quasi, confidential=list(confidential), method=method.name, seed=seed, **asked,
         refine=together and bool(rng.random() < 0.3), precision=str(rng.choice(["column", "full"])),
@@ -88,7 +95,8 @@ def readers_of(path: Path, format: Format) -> dict[str, Any]:
         return {"pandas": pd.read_csv(io.StringIO(text), sep=sign), "polars": polars, "csv": rows}
     if format.name == "parquet":
         frame, polars = pd.read_parquet(path), pl.read_parquet(path)
-    else:  # a format that neither reads by itself: its own way to Arrow, and from there on without us
+    # a format that neither reads by itself: its own way to Arrow, and from there on without us
+    else:
         arrow = format.read(path)
         frame, polars = arrow.to_pandas(), pl.DataFrame(arrow)
     text = path.with_name("as.csv")
@@ -126,7 +134,11 @@ def holds(seed: int, folder: Path) -> None:
             values = [row[name] if nominal else float(row[name]) for row in rows]
             assert sorted(values) == sorted(before), f"{reader}: {name} is released as it was"
             for members in groups if asked else ():
-                assert promised.is_kept(values, members, nominal=nominal, **asked), (reader, name, asked)
+                assert promised.is_kept(values, members, nominal=nominal, **asked), (
+                    reader,
+                    name,
+                    asked,
+                )
 
 
 @pytest.mark.slow
@@ -142,7 +154,9 @@ def test_many_releases_keep_what_was_promised(seed: int, tmp_path: Path) -> None
 
 
 def test_every_method_meets_every_format() -> None:
-    assert {chosen(seed)[0].name for seed in range(SOME_RELEASES)} == {method.name for method in METHODS}
+    assert {chosen(seed)[0].name for seed in range(SOME_RELEASES)} == {
+        method.name for method in METHODS
+    }
     pairs = {(method.name, format.suffixes) for method, format in map(chosen, range(RELEASES))}
     assert len(pairs) == len(METHODS) * len(FORMATS)
 

@@ -1,4 +1,6 @@
-"""Random releases of mixed tables by every method in every format: counted without microagg, and each group held to the rule for atoms."""
+"""Random releases of mixed tables by every method in every format: counted without microagg, and
+each group held to the rule for atoms.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def chosen(seed: int) -> tuple[Method, Format]:
 
 
 def random_cells(rng: np.random.Generator) -> Cells:
-    """A number with codes and gaps, a date with gaps, an order, a category, a truth, and what is confidential."""
+    """A number with codes and gaps, a date with gaps, an order, a category, a truth, and what is
+    confidential.
+    """
     n = int(rng.integers(15, 70))
 
     def gaps(cells: list[Any], share: float) -> list[Any]:
@@ -45,11 +49,16 @@ def random_cells(rng: np.random.Generator) -> Cells:
     first = dt.date(2020, 1, 1)
     made: Cells = {
         "q_income": gaps(rng.choice([*range(10, 90, 7), *CODES], n).tolist(), share),
-        "q_born": gaps([first + dt.timedelta(days=int(day)) for day in rng.integers(0, 999, n)], share),
+        "q_born": gaps(
+            [first + dt.timedelta(days=int(day)) for day in rng.integers(0, 999, n)], share
+        ),
         "q_grade": gaps(rng.choice(GRADES[1:], n).tolist(), share),
-        "q_town": gaps(rng.choice([f"town {code}" for code in range(int(rng.integers(2, 70)))], n).tolist(), share),
+        "q_town": gaps(
+            rng.choice([f"town {code}" for code in range(int(rng.integers(2, 70)))], n).tolist(),
+            share,
+        ),
         "q_member": gaps(rng.choice([True, False], n).tolist(), share),
-    }  # fmt: skip
+    }
     kept = rng.choice(list(made), int(rng.integers(1, 6)), replace=False).tolist()
     confidential = gaps(rng.choice(list("aabbcd"), n).tolist(), 0.1)
     confidential[:4] = list("abcd")
@@ -61,7 +70,9 @@ def arrow_of(cells: Cells) -> pa.Table:
     for name, column in cells.items():
         if name == "q_grade":
             codes = [None if cell is None else GRADES.index(cell) for cell in column]
-            columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(GRADES), ordered=True)  # fmt: skip
+            columns[name] = pa.DictionaryArray.from_arrays(
+                pa.array(codes, pa.int8()), pa.array(GRADES), ordered=True
+            )
         else:
             kinds = {"q_income": pa.int64(), "q_born": pa.date32(), "q_member": pa.bool_()}
             columns[name] = pa.array(column, kinds.get(name, pa.string()))
@@ -78,7 +89,9 @@ def settled(column: list[Any], name: str, k: int) -> list[Any]:
         counts = Counter(column)
         return [cell for cell, count in counts.items() if count == max(counts.values())]
     known = [cell for cell in column if not is_atom(cell, name)]
-    if len(known) < len(column) and not (2 * len(known) > len(column) and len(known) >= min(k, FEWEST)):
+    if len(known) < len(column) and not (
+        2 * len(known) > len(column) and len(known) >= min(k, FEWEST)
+    ):
         counts = Counter(cell for cell in column if is_atom(cell, name))
         return [cell for cell, count in counts.items() if count == max(counts.values())]
     if name == "q_grade":
@@ -87,7 +100,9 @@ def settled(column: list[Any], name: str, k: int) -> list[Any]:
         days = [cell.toordinal() for cell in known]
         mean = math.fsum(days) / len(days)
         return [
-            dt.date.fromordinal(day) for day in {math.floor(mean), math.ceil(mean)} if abs(day - mean) <= 0.5
+            dt.date.fromordinal(day)
+            for day in {math.floor(mean), math.ceil(mean)}
+            if abs(day - mean) <= 0.5
         ]
     mean = math.fsum(known) / len(known)
     return [whole for whole in {math.floor(mean), math.ceil(mean)} if abs(whole - mean) <= 0.5]
@@ -102,12 +117,20 @@ def holds(seed: int, folder: Path) -> None:
     k = int(rng.integers(2, 7))
     asked = {"l": 2} if rng.random() < 0.5 else {}
     release = ma.anonymize(
-        arrow_of(cells), k, quasi, confidential=["c"], method=method.name, seed=seed, **asked,
-        special={"q_income": CODES} if "q_income" in cells else None, refine=bool(rng.random() < 0.3),
+        arrow_of(cells),
+        k,
+        quasi,
+        confidential=["c"],
+        method=method.name,
+        seed=seed,
+        **asked,
+        special={"q_income": CODES} if "q_income" in cells else None,
+        refine=bool(rng.random() < 0.3),
         scale=str(rng.choice(["zscore", "minmax", "robust", "rank", "none"])),
-        importance={quasi[0]: float(rng.choice([0.5, 1.0, 4.0]))}, accept_risk="true-values",
+        importance={quasi[0]: float(rng.choice([0.5, 1.0, 4.0]))},
+        accept_risk="true-values",
         **{p.name: 3 for p in method.parameters if isinstance(p, Effort)},
-    )  # fmt: skip
+    )
     told = release.table.to_pydict()
     for group in range(int(release.labels.max()) + 1):
         rows = np.flatnonzero(release.labels == group)
@@ -126,7 +149,9 @@ def holds(seed: int, folder: Path) -> None:
             if name in ("q_town", "q_grade"):
                 values = {str(row[name]) for row in rows if not is_missing(row[name])}
                 assert values <= {str(cell) for cell in cells[name]}, (reader, name)
-        groups = promised.classes([tuple(None if is_missing(row[name]) else row[name] for name in quasi) for row in rows])  # fmt: skip
+        groups = promised.classes(
+            [tuple(None if is_missing(row[name]) else row[name] for name in quasi) for row in rows]
+        )
         values = [None if is_missing(row["c"]) else row["c"] for row in rows]
         assert sorted(map(str, values)) == sorted(map(str, cells["c"])), reader
         for members in groups if asked else ():
@@ -150,7 +175,9 @@ def test_many_mixed_releases_keep_what_was_promised(seed: int, tmp_path: Path) -
 
 
 def test_every_method_meets_every_format() -> None:
-    assert {chosen(seed)[0].name for seed in range(SOME_RELEASES)} == {method.name for method in METHODS}
+    assert {chosen(seed)[0].name for seed in range(SOME_RELEASES)} == {
+        method.name for method in METHODS
+    }
     pairs = {(method.name, format.suffixes) for method, format in map(chosen, range(RELEASES))}
     assert len(pairs) == len(METHODS) * len(FORMATS)
 

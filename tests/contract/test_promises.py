@@ -1,4 +1,6 @@
-"""Every method keeps l and t when they are asked for: counted on the output by a checker that shares nothing with ours."""
+"""Every method keeps l and t when they are asked for: counted on the output by a checker that
+shares nothing with ours.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ TABLES, SOME_TABLES = 200, 80
 LEVELS = ["low", "middle", "high", "very high"]
 
 
-def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, dict[str, tuple[list[Any], bool]]]:
-    """A table, and its confidential columns: their values in an order that can be sorted, and whether they are nominal."""
+def random_table(
+    rng: np.random.Generator, quasi: int
+) -> tuple[pa.Table, dict[str, tuple[list[Any], bool]]]:
+    """A table, and its confidential columns: their values in an order that can be sorted, and
+    whether they are nominal.
+    """
     n = int(rng.integers(12, 90))
     points = np.round(rng.lognormal(3.0, 1.0, (n, quasi)), int(rng.integers(0, 3)))
     columns: dict[str, Any] = {f"q{j}": points[:, j] for j in range(quasi)}
@@ -59,7 +65,9 @@ def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, dict[s
     return pa.table(columns), confidential
 
 
-def with_gaps(column: Any, values: list[Any], rng: np.random.Generator) -> tuple[pa.Array, list[Any]]:
+def with_gaps(
+    column: Any, values: list[Any], rng: np.random.Generator
+) -> tuple[pa.Array, list[Any]]:
     """A column that lacks a tenth of its values, or none; and the values."""
     gaps = rng.random(len(values)) < rng.choice([0.0, 0.1])
     given = pa.array(column) if isinstance(column, list) else column
@@ -67,7 +75,9 @@ def with_gaps(column: Any, values: list[Any], rng: np.random.Generator) -> tuple
     return holed, [None if gap else value for gap, value in zip(gaps, values, strict=True)]
 
 
-def random_asked(rng: np.random.Generator, confidential: dict[str, tuple[list[Any], bool]]) -> dict[str, Any]:
+def random_asked(
+    rng: np.random.Generator, confidential: dict[str, tuple[list[Any], bool]]
+) -> dict[str, Any]:
     """Something that can be kept."""
     everybody = list(range(len(next(iter(confidential.values()))[0])))
     asked: dict[str, Any] = {}
@@ -80,10 +90,14 @@ def random_asked(rng: np.random.Generator, confidential: dict[str, tuple[list[An
         most = min(promised.distinct(values, everybody) for values, _ in confidential.values())
         return asked | {"l": int(rng.integers(2, min(most, 6) + 1))}
     if kind == "entropy":
-        most = min(math.exp(promised.entropy(values, everybody)) for values, _ in confidential.values())
+        most = min(
+            math.exp(promised.entropy(values, everybody)) for values, _ in confidential.values()
+        )
         return asked | {"l": 1.0 + float(rng.uniform(0.2, 0.95)) * (most - 1.0), "diversity": kind}
     c = 1.5
-    while not all(promised.is_recursive(values, everybody, 2, c) for values, _ in confidential.values()):
+    while not all(
+        promised.is_recursive(values, everybody, 2, c) for values, _ in confidential.values()
+    ):
         c *= 1.5
     return asked | {"l": 2, "diversity": kind, "c": c}
 
@@ -98,16 +112,27 @@ def anonymized(
     effort = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
     quasi = [name for name in table.column_names if name.startswith("q")]
     release = ma.anonymize(
-        table, k=k, quasi=quasi, confidential=list(confidential), method=method.name, seed=seed,
-        refine=bool(rng.random() < 0.5), precision=str(rng.choice(["column", "full"])), **asked, **effort,
-    )  # fmt: skip
+        table,
+        k=k,
+        quasi=quasi,
+        confidential=list(confidential),
+        method=method.name,
+        seed=seed,
+        refine=bool(rng.random() < 0.5),
+        precision=str(rng.choice(["column", "full"])),
+        **asked,
+        **effort,
+    )
     release_never_below_bound(np.column_stack([table.column(name) for name in quasi]), release, k)
     return release, asked, confidential, k
 
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(SOME_TABLES), *(pytest.param(s, marks=pytest.mark.nightly) for s in range(SOME_TABLES, TABLES))],
+    [
+        *range(SOME_TABLES),
+        *(pytest.param(s, marks=pytest.mark.nightly) for s in range(SOME_TABLES, TABLES)),
+    ],
 )
 def test_random_tables_keep_what_was_asked_for(seed: int) -> None:
     for turn in (0, 1):
@@ -118,7 +143,11 @@ def test_random_tables_keep_what_was_asked_for(seed: int) -> None:
         for members in promised.classes(rows):
             assert len(members) >= k
             for name, (values, nominal) in confidential.items():
-                assert promised.is_kept(values, members, nominal=nominal, **asked), (method.name, name, asked)
+                assert promised.is_kept(values, members, nominal=nominal, **asked), (
+                    method.name,
+                    name,
+                    asked,
+                )
         found = ma.check(release.table, quasi, k, list(confidential), **asked)
         assert found.holds
 
@@ -143,9 +172,16 @@ def test_pycanon_agrees(pycanon: str, tmp_path: Path) -> None:
         method = METHODS[seed % len(METHODS)]
         chosen = method.name if method.columns in (None, len(quasi)) else "auto"
         release = ma.anonymize(
-            table, k=3, quasi=quasi, confidential=list(sensitive), l=2, t=0.3, method=chosen, seed=seed,
+            table,
+            k=3,
+            quasi=quasi,
+            confidential=list(sensitive),
+            l=2,
+            t=0.3,
+            method=chosen,
+            seed=seed,
             **({"effort": 3} if chosen in ("auto", "lns") else {}),
-        )  # fmt: skip
+        )
         arrow_csv.write_csv(release.table, tmp_path / f"{seed:02d}.csv")
     command = [pycanon, compare_with_pycanon.__file__, "--answer", str(tmp_path)]
     answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,4 +1,6 @@
-"""Every method keeps units, with l and t or without: counted in pandas on the written file, whose rows a kept number tells."""
+"""Every method keeps units, with l and t or without: counted in pandas on the written file, whose
+rows a kept number tells.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ TABLES, SOME_TABLES = 100, 40
 
 
 def random_table(rng: np.random.Generator, columns: int) -> tuple[pd.DataFrame, list[str]]:
-    """Households whose members are alike, quasi-identifiers of several kinds, two confidential columns."""
+    """Households whose members are alike, quasi-identifiers of several kinds, two confidential
+    columns.
+    """
     n = int(rng.integers(24, 120))
     home = np.sort(rng.integers(0, max(8, n // int(rng.integers(1, 5))), n))
     place = rng.lognormal(3.0, 1.0, (n, columns))[home] + rng.normal(0.0, 0.3, (n, columns))
-    table = pd.DataFrame({f"q{j}": np.round(place[:, j], int(rng.integers(0, 3))) for j in range(columns)})
+    table = pd.DataFrame(
+        {f"q{j}": np.round(place[:, j], int(rng.integers(0, 3))) for j in range(columns)}
+    )
     if columns > 1 and rng.random() < 0.5:
         table["q0"] = np.array(["north", "south", "west"])[home % 3]
     if columns > 2 and rng.random() < 0.5:
@@ -34,13 +40,18 @@ def random_table(rng: np.random.Generator, columns: int) -> tuple[pd.DataFrame, 
     spelled = [f"H{h}" for h in home] if rng.random() < 0.5 else home
     table["home"] = spelled
     table["region"] = home % int(rng.integers(1, 4))
-    return table.sample(frac=1.0, random_state=int(rng.integers(1000))), [f"q{j}" for j in range(columns)]
+    return table.sample(frac=1.0, random_state=int(rng.integers(1000))), [
+        f"q{j}" for j in range(columns)
+    ]
 
 
 def able(table: pd.DataFrame, k: int, l: int | None) -> bool:
     """Whether every stratum keeps units and l as one class, which is when it can be grouped."""
     for _, part in table.groupby("region"):
-        everybody, apart = list(range(len(part))), [len(set(part[name].tolist())) for name in ("ill", "wage")]
+        everybody, apart = (
+            list(range(len(part))),
+            [len(set(part[name].tolist())) for name in ("ill", "wage")],
+        )
         if not promised.has_units(part["home"].tolist(), everybody, k) or min(apart) < (l or 0):
             return False
     return True
@@ -63,7 +74,10 @@ def random_asked(rng: np.random.Generator, table: pd.DataFrame) -> dict[str, Any
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(SOME_TABLES), *(pytest.param(s, marks=pytest.mark.nightly) for s in range(SOME_TABLES, TABLES))],
+    [
+        *range(SOME_TABLES),
+        *(pytest.param(s, marks=pytest.mark.nightly) for s in range(SOME_TABLES, TABLES)),
+    ],
 )
 def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng([16, seed])
@@ -72,9 +86,20 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
     asked = random_asked(rng, table)
     effort: dict[str, Any] = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
     release = ma.anonymize(
-        table, quasi=quasi, confidential=["ill", "wage"], keep=["serial"], unit="home", rest="drop", method=method.name, seed=seed,
-        refine=bool(rng.random() < 0.5), precision=str(rng.choice(["column", "full"])), accept_risk="full-precision", **asked, **effort,
-    )  # fmt: skip
+        table,
+        quasi=quasi,
+        confidential=["ill", "wage"],
+        keep=["serial"],
+        unit="home",
+        rest="drop",
+        method=method.name,
+        seed=seed,
+        refine=bool(rng.random() < 0.5),
+        precision=str(rng.choice(["column", "full"])),
+        accept_risk="full-precision",
+        **asked,
+        **effort,
+    )
     target = tmp_path / ("out.csv" if rng.random() < 0.5 else "out.parquet")
     release.save(target)
     written = pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
@@ -88,4 +113,6 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
         assert promised.has_units(home, members.tolist(), asked["k"])
         for name, nominal in (("ill", True), ("wage", False)):
             said = {"l": asked.get("l"), "t": asked.get("t")}
-            assert promised.is_kept(written[name].tolist(), members.tolist(), nominal=nominal, **said)
+            assert promised.is_kept(
+                written[name].tolist(), members.tolist(), nominal=nominal, **said
+            )

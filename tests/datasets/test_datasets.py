@@ -54,7 +54,9 @@ def test_persons_look_like_people() -> None:
         ("EIA", "MONTH+10", (4092, 11)),
     ],
 )
-def test_reference_data(reference_data: Path, name: str, columns: str, shape: tuple[int, int]) -> None:
+def test_reference_data(
+    reference_data: Path, name: str, columns: str, shape: tuple[int, int]
+) -> None:
     values = load_reference(name, columns, reference_data)
     assert values.shape == shape
     assert values.dtype == np.float64

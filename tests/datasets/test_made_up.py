@@ -1,4 +1,6 @@
-"""Made-up tables: the same everywhere and in any chunks, with every kind of column, and plausible."""
+"""Made-up tables: the same everywhere and in any chunks, with every kind of column, and
+plausible.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ def test_the_public_room() -> None:
 
     assert callable(ma.datasets.persons)
     assert room is not None
-    assert set(ma.datasets.__all__) == {"companies", "households", "in_chunks", "persons", "residents"}
+    assert set(ma.datasets.__all__) == {
+        "companies",
+        "households",
+        "in_chunks",
+        "persons",
+        "residents",
+    }
     assert ma.datasets.persons(4).num_rows == 4
 
 
@@ -67,7 +75,9 @@ def test_large_ones(name: str) -> None:
 
 
 def test_what_cannot_be_made() -> None:
-    with pytest.raises(ma.InputError, match="'persons' does not come in chunks; companies, households"):
+    with pytest.raises(
+        ma.InputError, match="'persons' does not come in chunks; companies, households"
+    ):
         in_chunks("persons", 10)
     with pytest.raises(ma.InputError, match="n must be a whole number from 0 on"):
         residents(-1)
@@ -99,7 +109,11 @@ def test_residents_have_every_kind() -> None:
     assert pa.types.is_dictionary(education)
     assert education.ordered
     assert len(set(table.column("person").to_pylist())) == table.num_rows
-    for name, low, high in (("income", 0.07, 0.09), ("education", 0.02, 0.04), ("marital", 0.01, 0.03)):
+    for name, low, high in (
+        ("income", 0.07, 0.09),
+        ("education", 0.02, 0.04),
+        ("marital", 0.01, 0.03),
+    ):
         assert low < table.column(name).null_count / table.num_rows < high, name
     works, commute = table.column("works"), table.column("commute_km")
     known = works.is_valid().to_numpy()

@@ -1,4 +1,6 @@
-"""Drawing leaves the user's matplotlib as it was: no backend chosen, no pyplot, no setting changed."""
+"""Drawing leaves the user's matplotlib as it was: no backend chosen, no pyplot, no setting
+changed.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ def test_the_users_matplotlib_is_left_alone(tmp_path: Path, user: bool) -> None:
 def test_settings_of_the_user_do_not_show() -> None:
     import matplotlib
 
-    points = [MapPoint("m", 3, 1.0, 2.0, on_front=True), MapPoint("a $x$ b", 4, 2.0, 1.0, on_front=True)]
+    points = [
+        MapPoint("m", 3, 1.0, 2.0, on_front=True),
+        MapPoint("a $x$ b", 4, 2.0, 1.0, on_front=True),
+    ]
     usual = draw_map(points)
     assert ">a $x$ b 4<" in usual, "no formula"
     with matplotlib.rc_context({"font.size": 30.0, "lines.linewidth": 9.0, "axes.grid": True}):
@@ -74,7 +79,10 @@ def test_a_failing_drawing_leaves_settings_alone_too() -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams.copy())
-    with pytest.raises(ValueError, match="nonsense"), blank_figure((2.0, 2.0), {"font.size": 31.0}) as figure:
+    with (
+        pytest.raises(ValueError, match="nonsense"),
+        blank_figure((2.0, 2.0), {"font.size": 31.0}) as figure,
+    ):
         figure.savefig("x.nonsense")
     assert dict(matplotlib.rcParams.copy()) == before
 
@@ -101,6 +109,9 @@ def test_threads_that_draw_do_not_disturb_one_another() -> None:
 
 def test_without_matplotlib_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas, "can_draw", lambda: False)
-    with pytest.raises(InputError, match=r"pip install 'microagg\[plots\]'"), blank_figure((2.0, 2.0)):
+    with (
+        pytest.raises(InputError, match=r"pip install 'microagg\[plots\]'"),
+        blank_figure((2.0, 2.0)),
+    ):
         pass
     assert can_draw()

@@ -58,7 +58,9 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def boxes(texts: list[Any]) -> list[Any]:
-    """Where words are, without the 3 of 12 pixels above and below that lines keep free of letters."""
+    """Where words are, without the 3 of 12 pixels above and below that lines keep free of
+    letters.
+    """
     return [Text.get_window_extent(text).padded(0.0, -3.0) for text in texts if text.get_text()]
 
 
@@ -71,7 +73,9 @@ def test_labels_and_legend_of_all_methods_can_be_read(figures: list[Any], seed: 
     labels, names = boxes(axes.texts), boxes(legend.get_texts())
     front = len({(point.loss, point.risk) for point in points if point.on_front})
     assert len(labels) == front if front <= maps.NAMED else 2 <= len(labels) <= front
-    for a, b in itertools.chain(itertools.combinations(labels, 2), itertools.combinations(names, 2)):
+    for a, b in itertools.chain(
+        itertools.combinations(labels, 2), itertools.combinations(names, 2)
+    ):
         assert not a.overlaps(b)
     for box in (*labels, *names):
         assert figure.bbox.contains(box.x0, box.y0)
@@ -95,7 +99,12 @@ def test_what_is_not_k_anonymous_is_apart_and_never_on_the_front(figures: list[A
     assert line.get_xydata().tolist() == [[1.0, 2.0], [2.0, 1.0]]
     assert [text.get_text() for text in axes.texts] == ["solid 3", "solid 5"]
     told = [text.get_text() for text in legend.get_texts()]
-    assert [bool(re.search("not k-anonymous", text)) for text in told] == [False, False, True, False]
+    assert [bool(re.search("not k-anonymous", text)) for text in told] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     assert told[-1] == "hollow"
     faces = {tuple(marks.get_offsets()[0]): marks.get_facecolor() for marks in axes.collections}
     assert len(faces[0.5, 0.5]) == 0, "hollow"
@@ -113,7 +122,10 @@ def test_a_method_that_is_k_anonymous_for_some_k_only() -> None:
 
 def test_columns_of_a_legend() -> None:
     def sections(*sizes: int) -> list[list[Entry]]:
-        return [[Entry(f"{number}.{place}") for place in range(size)] for number, size in enumerate(sizes)]
+        return [
+            [Entry(f"{number}.{place}") for place in range(size)]
+            for number, size in enumerate(sizes)
+        ]
 
     assert [len(column) for column in in_columns(sections(10, 20))] == [30]
     for sizes in ((12, 19), (1, 40), (40,), (30, 1), (1, 2, 9, 8, 9, 2, 2, 3, 3, 3, 1, 2)):

@@ -10,7 +10,8 @@ import pytest
 import microagg as ma
 from microagg.drawing.markers import COLOURS, MOST, SHAPES, hollow_marks, marks_of
 
-# what is left of linear RGB for eyes without one kind of cones (Machado, Oliveira and Fernandes 2009, severity 1)
+# what is left of linear RGB for eyes without one kind of cones (Machado, Oliveira and Fernandes
+# 2009, severity 1)
 SIGHT = {
     "usual": np.eye(3),
     "no red": [
@@ -62,7 +63,9 @@ def test_all_methods_of_the_registry_can_be_told_apart() -> None:
     assert len(looks) == len(families), "by more than their edges"
     for family in ("mdav", "ordered", "fine-tuned"):
         own = [mark for method, mark in marks.items() if families[method] == family]
-        assert len({mark.edge if mark.edge != "white" else mark.face for mark in own}) == 1, "one colour"
+        assert len({mark.edge if mark.edge != "white" else mark.face for mark in own}) == 1, (
+            "one colour"
+        )
 
 
 def test_a_few_methods_differ_in_colour_and_in_shape() -> None:
@@ -79,7 +82,10 @@ def test_no_two_marks_alike_whatever_the_families() -> None:
         for families in (1, 2, 9, 40):
             drawn = {f"m{i}": f"f{rng.integers(families)}" for i in range(count)}
             marks = marks_of(drawn)
-            assert len({(mark.shape, mark.face) for mark in marks.values()}) == count, (count, families)
+            assert len({(mark.shape, mark.face) for mark in marks.values()}) == count, (
+                count,
+                families,
+            )
     assert len(marks_of({f"m{i}": "f" for i in range(most + 9)})) == most + 9, (
         "more than that repeat, and do not fail"
     )

@@ -21,7 +21,9 @@ def people(n: int = 60) -> pd.DataFrame:
     ill = np.where(age < 22, "none", rng.choice(["none", "flu", "gout"], n))
     weight = np.round(rng.uniform(1, 9, n), 1)
     wage = (rng.integers(1, 6, n) * 100).astype(float)
-    return pd.DataFrame({"ill": ill, "age": age, "w": weight, "wage": wage}, index=range(100, 100 + n))
+    return pd.DataFrame(
+        {"ill": ill, "age": age, "w": weight, "wage": wage}, index=range(100, 100 + n)
+    )
 
 
 @pytest.mark.parametrize("promised", [{"l": 2}, {"t": 0.3}, {"l": 1.5, "diversity": "entropy"}])
@@ -35,7 +37,9 @@ def test_groups_keep_l_and_t(promised: dict[str, Any]) -> None:
     checked = ma.check(released, ["age", "wage", "w"], k=3, confidential="ill", **promised)
     assert checked.holds
     plain = (
-        ma.Microaggregator(k=3, random_state=1).fit_transform(frame[["age", "wage"]]).assign(ill=frame["ill"])
+        ma.Microaggregator(k=3, random_state=1)
+        .fit_transform(frame[["age", "wage"]])
+        .assign(ill=frame["ill"])
     )
     assert not ma.check(plain, ["age", "wage"], k=3, confidential="ill", **promised).holds
     assert (estimator.transform(frame.iloc[::-1]).iloc[::-1] == released).all(axis=None)
@@ -44,7 +48,12 @@ def test_groups_keep_l_and_t(promised: dict[str, Any]) -> None:
 def test_equal_rows_share_a_group_and_weighted_means() -> None:
     frame = people()
     estimator = ma.Microaggregator(
-        k=3, weight="w", confidential=["ill"], random_state=1, precision="full", accept_risk="full-precision"
+        k=3,
+        weight="w",
+        confidential=["ill"],
+        random_state=1,
+        precision="full",
+        accept_risk="full-precision",
     ).fit(frame)
     groups = pd.Series(estimator.labels_, index=frame.index)
     assert (groups.groupby([frame["age"], frame["wage"]]).nunique() == 1).all()
@@ -57,7 +66,9 @@ def test_equal_rows_share_a_group_and_weighted_means() -> None:
 
 def test_new_rows_keep_what_is_confidential() -> None:
     frame = people()
-    estimator = ma.Microaggregator(k=3, confidential="i*", weight="w", l=2, random_state=1).fit(frame)
+    estimator = ma.Microaggregator(k=3, confidential="i*", weight="w", l=2, random_state=1).fit(
+        frame
+    )
     new = pd.DataFrame({"ill": ["plague"], "age": [97], "w": [1.0], "wage": [555.5]})
     out = estimator.transform(new)
     assert out["ill"].tolist() == ["plague"]
@@ -75,7 +86,9 @@ def test_other_containers(library: str) -> None:
         "matrix": frame.to_numpy(float),
     }[library]
     names: dict[str, Any] = (
-        {"weight": 1, "confidential": 0} if library == "matrix" else {"weight": "w", "confidential": "age"}
+        {"weight": 1, "confidential": 0}
+        if library == "matrix"
+        else {"weight": "w", "confidential": "age"}
     )
     released = ma.Microaggregator(k=3, random_state=1, **names).fit_transform(table)
     assert isinstance(released, type(table))
@@ -89,6 +102,8 @@ def test_what_cannot_be_promised_is_refused() -> None:
     with pytest.raises(ma.InputError, match="there is no column 'illness'"):
         ma.Microaggregator(k=3, confidential="illness").fit(people())
     with pytest.raises(ma.InputError, match="gives back all columns"):
-        ma.Microaggregator(k=3, confidential="ill", weight="w", aggregate={"w": "drop"}).fit(people())
+        ma.Microaggregator(k=3, confidential="ill", weight="w", aggregate={"w": "drop"}).fit(
+            people()
+        )
     asked = ma.Microaggregator(k=3, confidential="ill", weight="w", l=2, t=0.4)
     assert clone(asked).get_params() == asked.get_params()

@@ -44,7 +44,9 @@ def people(n: int, seed: int = 0) -> pd.DataFrame:
             "age": dice.integers(20, 30, n),
             "income": np.where(dice.random(n) < 0.1, np.nan, dice.integers(10, 14, n) * 100.0),
             "town": pd.Series(dice.choice(["Bonn", "Kiel", "Ulm"], n)).where(dice.random(n) > 0.1),
-            "school": pd.Categorical(dice.choice(["P", "S", "U"], n), ["P", "S", "U", "X"], ordered=True),
+            "school": pd.Categorical(
+                dice.choice(["P", "S", "U"], n), ["P", "S", "U", "X"], ordered=True
+            ),
             "born": pd.Timestamp("1980-01-01") + pd.to_timedelta(dice.integers(0, 5, n) * 400, "D"),
         },
         index=[f"r{i}" for i in range(n)],
@@ -91,11 +93,17 @@ def test_fitted_rows_become_a_k_anonymous_table_and_equal_rows_stay_equal(seed: 
     pd.testing.assert_frame_equal(estimator.transform(frame.iloc[::-1]), released.iloc[::-1])
     assert set(released["school"].cat.categories) <= {"P", "S", "U"}
     assert estimator.n_features_in_ == 5
-    assert list(estimator.feature_names_in_) == list(frame.columns) == list(estimator.get_feature_names_out())
+    assert (
+        list(estimator.feature_names_in_)
+        == list(frame.columns)
+        == list(estimator.get_feature_names_out())
+    )
 
 
 def nearest_by_hand(released: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> list[int]:
-    """The group with the nearest released row, in standard deviations of the released table; the lower number where two are."""
+    """The group with the nearest released row, in standard deviations of the released table; the
+    lower number where two are.
+    """
     records = [row for row, size in zip(released.tolist(), sizes, strict=True) for _ in range(size)]
     columns = list(zip(*records, strict=True))
     means = [sum(column) / len(column) for column in columns]
@@ -110,7 +118,9 @@ def nearest_by_hand(released: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -
     found = []
     for row in rows.tolist():
         distances = [distance(row, group) for group in released.tolist()]
-        found.append(next(g for g, each in enumerate(distances) if each <= min(distances) * (1 + 1e-12)))
+        found.append(
+            next(g for g, each in enumerate(distances) if each <= min(distances) * (1 + 1e-12))
+        )
     return found
 
 
@@ -129,7 +139,9 @@ def test_a_tree_finds_the_same_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     from microagg.estimator import groups
 
     dice = np.random.default_rng(3)
-    estimator = ma.Microaggregator(k=3, method="mdav", random_state=0).fit(dice.normal(size=(60, 2)).round(1))
+    estimator = ma.Microaggregator(k=3, method="mdav", random_state=0).fit(
+        dice.normal(size=(60, 2)).round(1)
+    )
     others = dice.normal(size=(200, 2)).round(1)
     all_computed = estimator.transform(others)
     monkeypatch.setattr(groups, "FEW", 0.0)
@@ -137,7 +149,9 @@ def test_a_tree_finds_the_same_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mixed_rows() -> pd.DataFrame:
-    """Rows that were never seen: categories, levels, dates and gaps that the release does not have."""
+    """Rows that were never seen: categories, levels, dates and gaps that the release does not
+    have.
+    """
     frame = people(12, 99).assign(age=[*range(19, 35)])
     frame["town"] = frame["town"].where(frame.index != "r1", "Rome")
     frame["school"] = pd.Categorical(
@@ -153,7 +167,9 @@ def test_each_row_is_transformed_as_if_it_were_alone() -> None:
     rows = mixed_rows()
     together = estimator.transform(rows)
     alone = [estimator.transform(rows.iloc[[i]]) for i in range(len(rows))]
-    assert [each.astype(str).iloc[0].tolist() for each in alone] == together.astype(str).to_numpy().tolist()
+    assert [each.astype(str).iloc[0].tolist() for each in alone] == together.astype(
+        str
+    ).to_numpy().tolist()
     known = {str(row.tolist()) for row in estimator.transform(people(60)).astype(str).to_numpy()}
     assert {str(row.tolist()) for row in together.astype(str).to_numpy()} <= known
 
@@ -163,7 +179,9 @@ def test_what_the_release_does_not_have_is_equally_far_from_all_groups() -> None
     estimator = ma.Microaggregator(k=2, method="mdav", random_state=0).fit(frame)
     other = pd.DataFrame({"age": [22.0, 59.0], "town": ["Rome", "Rome"]})
     assert (np.abs(estimator.transform(other)["age"] - other["age"]) < 3).all()
-    estimator = ma.Microaggregator(k=2, method="mdav", random_state=0).fit(frame.assign(age=[20.0, 21.0] * 4))
+    estimator = ma.Microaggregator(k=2, method="mdav", random_state=0).fit(
+        frame.assign(age=[20.0, 21.0] * 4)
+    )
     gap = pd.DataFrame({"age": [np.nan, np.nan], "town": ["Bonn", "Kiel"]})
     assert estimator.transform(gap)["town"].tolist() == ["Bonn", "Kiel"]
 
@@ -221,12 +239,18 @@ def test_matrices_of_objects_and_of_text() -> None:
     assert released.dtype == object
     assert released[:, 0].tolist() == objects[:, 0].tolist()
     text = np.array([["a", "x"], ["a", "y"], ["b", "x"], ["b", "x"]])
-    assert set(ma.Microaggregator(k=2, random_state=0).fit_transform(text)[:, 0].tolist()) == {"a", "b"}
+    assert set(ma.Microaggregator(k=2, random_state=0).fit_transform(text)[:, 0].tolist()) == {
+        "a",
+        "b",
+    }
     whole = np.array([[1, 7], [2, 7], [30, 8], [31, 8]])
     released = ma.Microaggregator(k=2, random_state=0).fit_transform(whole)
     assert released.dtype.kind == "i"
     numbered = pd.DataFrame([[1, 7], [2, 7], [30, 8], [31, 8]])
-    assert ma.Microaggregator(k=2, random_state=0).fit_transform(numbered).columns.tolist() == [0, 1]
+    assert ma.Microaggregator(k=2, random_state=0).fit_transform(numbered).columns.tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_what_is_drawn_follows_from_random_state() -> None:
@@ -234,7 +258,11 @@ def test_what_is_drawn_follows_from_random_state() -> None:
 
     def drawn(seed: int) -> tuple[float, ...]:
         estimator = ma.Microaggregator(
-            k=10, method="mdav", aggregate={"age": "draw"}, accept_risk=["true-values"], random_state=seed
+            k=10,
+            method="mdav",
+            aggregate={"age": "draw"},
+            accept_risk=["true-values"],
+            random_state=seed,
         )
         return tuple(estimator.fit_transform(frame)["age"])
 
@@ -246,15 +274,22 @@ def test_what_is_drawn_follows_from_random_state() -> None:
 def test_whole_numbers_that_float64_cannot_tell_apart(type: str) -> None:
     numbers = np.array([2**60, 2**60 + 1, 2**60 + 20, 2**60 + 21], type)
     frame = pd.DataFrame({"account": numbers, "age": [30, 30, 50, 50]})
-    estimator = ma.Microaggregator(k=2, nominal=["account"], accept_risk=["true-values"], random_state=0)
+    estimator = ma.Microaggregator(
+        k=2, nominal=["account"], accept_risk=["true-values"], random_state=0
+    )
     released = estimator.fit_transform(frame)
     assert set(released["account"]) <= set(frame["account"])
-    assert estimator.transform(frame.iloc[[1]])["account"].tolist() == released["account"].tolist()[1:2]
+    assert (
+        estimator.transform(frame.iloc[[1]])["account"].tolist()
+        == released["account"].tolist()[1:2]
+    )
     assert ma.Microaggregator(k=2, random_state=0).fit_transform(frame)["account"].nunique() == 2
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
-@pytest.mark.parametrize("values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"])
+@pytest.mark.parametrize(
+    "values", [["a", "b"], [1.5, 2.5], [1, "a"]], ids=["text", "numbers", "mixed"]
+)
 def test_missing_objects_are_no_values(missing: Any, values: list[Any]) -> None:
     column = open_input(np.array([[values[0]], [missing], [values[1]]], object))["0"]
     assert column.is_null().to_list() == [False, True, False]
@@ -285,7 +320,9 @@ def test_in_pipelines_column_transformers_and_searches() -> None:
     encode = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["town"]), (StandardScaler(), ["age"])
     )
-    pipeline = make_pipeline(ma.Microaggregator(method="mdav", random_state=0), encode, LogisticRegression())
+    pipeline = make_pipeline(
+        ma.Microaggregator(method="mdav", random_state=0), encode, LogisticRegression()
+    )
     search = GridSearchCV(pipeline, {"microaggregator__k": [2, 5]}, cv=2, error_score="raise")
     search.fit(frame[["age", "town"]], target)
     assert search.best_params_["microaggregator__k"] in (2, 5)
@@ -294,7 +331,11 @@ def test_in_pipelines_column_transformers_and_searches() -> None:
 def test_clone_and_pickle() -> None:
     frame, rows = people(30), mixed_rows()
     estimator = ma.Microaggregator(
-        k=3, method="mdav", random_state=0, ordinal={"town": ["Bonn", "Kiel", "Ulm"]}, special={"age": [29]}
+        k=3,
+        method="mdav",
+        random_state=0,
+        ordinal={"town": ["Bonn", "Kiel", "Ulm"]},
+        special={"age": [29]},
     ).fit(frame)
     copied = clone(estimator)
     assert copied.get_params() == estimator.get_params()
@@ -306,7 +347,9 @@ def test_clone_and_pickle() -> None:
 
 
 def canaries(n: int) -> pd.DataFrame:
-    """A table in which no original value is released: means of numbers that no record has, towns and levels of one record each."""
+    """A table in which no original value is released: means of numbers that no record has, towns
+    and levels of one record each.
+    """
     dice = np.random.default_rng(5)
     towns = ["Bonn", "Kiel"] * (n // 2)
     towns[3], towns[8] = "canary-town-Atlantis", "canary-town-Eldorado"
@@ -320,7 +363,8 @@ def canaries(n: int) -> pd.DataFrame:
             "level": pd.Categorical(
                 levels, ["low", "mid", "high", "canary-level", "canary-unused"], ordered=True
             ),
-            "born": pd.Timestamp("1950-01-01") + pd.to_timedelta(dice.permutation(n) * 7919 + 13, "min"),
+            "born": pd.Timestamp("1950-01-01")
+            + pd.to_timedelta(dice.permutation(n) * 7919 + 13, "min"),
             "code": dice.permutation(n) * 1_000_003 + 77_777_777,
         }
     )
@@ -330,7 +374,9 @@ def canaries(n: int) -> pd.DataFrame:
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "matrix", "categorical"])
 def test_a_pickle_holds_no_original_value(library: str, scale: str) -> None:
     frame = canaries(60)
-    given: Any = {**as_libraries(frame), "matrix": frame[["income", "code"]].to_numpy()}.get(library)
+    given: Any = {**as_libraries(frame), "matrix": frame[["income", "code"]].to_numpy()}.get(
+        library
+    )
     if library == "categorical":  # whose categories lie in polars
         given = as_libraries(frame)["polars"].with_columns(pl.col("town").cast(pl.Categorical))
     estimator = ma.Microaggregator(k=5, method="mdav", scale=scale, random_state=0).fit(given)
@@ -345,7 +391,9 @@ def test_a_pickle_holds_no_original_value(library: str, scale: str) -> None:
             if name == "income":
                 assert float(value) not in kept
                 assert np.float64(value).tobytes() not in content
-            elif (number := int(np.int64(value.astype(np.int64) if name == "born" else value))) not in kept:
+            elif (
+                number := int(np.int64(value.astype(np.int64) if name == "born" else value))
+            ) not in kept:
                 forms = [np.int64(number).tobytes(), np.float64(number).tobytes()]
                 if name == "born":
                     others = (number * 1000, number // 1000, number // 1_000_000)  # in other units
@@ -409,7 +457,9 @@ def test_special_codes_and_dates_of_new_rows() -> None:
     )
     released = estimator.fit_transform(frame)
     assert released["age"].tolist()[2:4] == [97, 97]
-    other = pd.DataFrame({"age": [97, 58], "born": [datetime.date(2005, 1, 1), datetime.date(2000, 1, 1)]})
+    other = pd.DataFrame(
+        {"age": [97, 58], "born": [datetime.date(2005, 1, 1), datetime.date(2000, 1, 1)]}
+    )
     assert estimator.transform(other)["age"].tolist()[0] == 97
     assert estimator.transform(other)["age"].tolist()[1] >= 60
 
@@ -422,7 +472,8 @@ def test_without_scikit_learn_there_is_a_sentence(tmp_path: Path) -> None:
     )
     done = run("-c", code, folder=tmp_path)
     assert done.out.strip() == (
-        "Microaggregator needs scikit-learn 1.6 or newer, which is not there; pip install 'microagg[sklearn]' installs it."
+        "Microaggregator needs scikit-learn 1.6 or newer, which is not there; pip "
+        "install 'microagg[sklearn]' installs it."
     ), done
 
 

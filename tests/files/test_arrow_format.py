@@ -1,4 +1,6 @@
-"""Arrow files: every type comes back, nothing hidden goes out, what is broken is refused in a sentence."""
+"""Arrow files: every type comes back, nothing hidden goes out, what is broken is refused in a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def test_every_type_comes_back(tmp_path: Path, suffix: str) -> None:
     assert str(read_table(tmp_path / f"out{suffix}")) == str(table)  # NaN is not equal to itself
     plain = table.drop_columns(["real"])
     write_table(plain, tmp_path / f"out{suffix}")
-    for found in (read_table(tmp_path / f"out{suffix}"), feather.read_table(tmp_path / f"out{suffix}")):
+    for found in (
+        read_table(tmp_path / f"out{suffix}"),
+        feather.read_table(tmp_path / f"out{suffix}"),
+    ):
         assert found.equals(plain)
 
 
@@ -71,7 +76,9 @@ def test_runs_and_metadata_do_not_come_in(tmp_path: Path) -> None:
 
 def hiding(values: pa.Array) -> pa.Array:
     """The same array with all but the first missing, and the others still in memory."""
-    return pa.Array.from_buffers(values.type, len(values), [pa.py_buffer(b"\x01"), *values.buffers()[1:]])
+    return pa.Array.from_buffers(
+        values.type, len(values), [pa.py_buffer(b"\x01"), *values.buffers()[1:]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,9 @@ def test_a_file_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_broken_text_is_found(tmp_path: Path) -> None:
     broken = pa.Array.from_buffers(
-        pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32).tobytes()), pa.py_buffer(b"\xff")]
+        pa.string(),
+        1,
+        [None, pa.py_buffer(np.array([0, 1], np.int32).tobytes()), pa.py_buffer(b"\xff")],
     )
     feather.write_feather(pa.table({"a": [1], "b": broken}), tmp_path / "in.arrow")
     with pytest.raises(ma.InputError, match=r"column 2: it holds text that is not in UTF-8"):

@@ -1,4 +1,6 @@
-"""Nothing of Python is handed to Arrow's streaming readers, whose threads may outlive the interpreter."""
+"""Nothing of Python is handed to Arrow's streaming readers, whose threads may outlive the
+interpreter.
+"""
 
 from __future__ import annotations
 

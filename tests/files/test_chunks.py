@@ -1,4 +1,6 @@
-"""Tables read piece by piece: any records of any files, and what is wrong with them in one sentence."""
+"""Tables read piece by piece: any records of any files, and what is wrong with them in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def sources(tmp_path: Path) -> list[Source]:
         )
     (tmp_path / "parts" / "_SUCCESS").touch()
     (tmp_path / "parts" / ".hidden.parquet").write_bytes(b"no table")
-    return [Source.of(tmp_path / name) for name in ("in.parquet", "in.arrow", "parts", "parts/*.parquet")]
+    return [
+        Source.of(tmp_path / name)
+        for name in ("in.parquet", "in.arrow", "parts", "parts/*.parquet")
+    ]
 
 
 def test_any_records_of_any_files(sources: list[Source]) -> None:
@@ -49,7 +54,9 @@ def test_any_records_of_any_files(sources: list[Source]) -> None:
 
 def test_what_is_wrong_with_parts_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ma.InputError, match="is not a file, and as a folder it has no parquet files"):
+    with pytest.raises(
+        ma.InputError, match="is not a file, and as a folder it has no parquet files"
+    ):
         files_of(tmp_path / "empty")
     with pytest.raises(ma.InputError, match="there is no file"):
         files_of(tmp_path / "empty" / "*.parquet")

@@ -1,4 +1,6 @@
-"""A file that was written is held to what it should hold: every value that changes is found, no other type is taken for a change."""
+"""A file that was written is held to what it should hold: every value that changes is found, no
+other type is taken for a change.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,13 @@ def test_same_values(one: pa.Array, other: pa.Array, same: bool) -> None:
 
 
 def test_an_altered_value_or_label_is_refused() -> None:
-    table = with_labels(pa.table({"sex": [1, 2]}), {"sex": Labels("Sex", {1: "f", 2: "m"}, "nominal", (2,))})
+    table = with_labels(
+        pa.table({"sex": [1, 2]}), {"sex": Labels("Sex", {1: "f", 2: "m"}, "nominal", (2,))}
+    )
     check_altered(table, table.schema, table.column, SAV)
-    other = with_labels(pa.table({"sex": [1, 1]}), {"sex": Labels("Sex", {1: "f", 2: "m"}, "nominal", (2,))})
+    other = with_labels(
+        pa.table({"sex": [1, 1]}), {"sex": Labels("Sex", {1: "f", 2: "m"}, "nominal", (2,))}
+    )
     with pytest.raises(GuaranteeError, match="the values of column 'sex'; nothing was written"):
         check_altered(other, table.schema, table.column, PARQUET)
     for labels in (

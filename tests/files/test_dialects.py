@@ -1,4 +1,6 @@
-"""Text files as they are: packed, in other encodings, with decimal commas and dates of their own; and written as they were."""
+"""Text files as they are: packed, in other encodings, with decimal commas and dates of their own;
+and written as they were.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,8 @@ def test_encodings_are_found_out_told_and_kept(tmp_path: Path, encoding: str, fo
         table = quietly(path)
     else:
         with pytest.warns(
-            ReadingWarning, match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{found}'"
+            ReadingWarning,
+            match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{found}'",
         ):
             table = read_table(path)
         assert quietly(path, encoding=encoding).equals(table), "what is told needs no word"
@@ -194,7 +197,8 @@ def test_what_is_written_looks_like_what_was_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("decimal", "thousands"), [(",", "."), (",", " "), (".", ","), (",", ""), (".", "'"), (",", "\u202f")]
+    ("decimal", "thousands"),
+    [(",", "."), (",", " "), (".", ","), (",", ""), (".", "'"), (",", "\u202f")],
 )
 def test_numbers_come_back_equal(tmp_path: Path, decimal: str, thousands: str) -> None:
     numbers = [0.0, -1.5, 1e-7, 123456.75, -1234567.0, 999.0, 1000.0, 1e15, 12345678901234.5, None]
@@ -221,14 +225,16 @@ def test_numbers_come_back_equal(tmp_path: Path, decimal: str, thousands: str) -
 @pytest.mark.parametrize(
     ("text", "says", "means"),
     [
-        ("a;b\n1.200;x\n900;y\n", r"'a' have a point and three digits .*thousands or decimals\? They were read as decimals; say decimal='\.', or decimal=',' with thousands='\.'", [1.2, 900]),
+        ("a;b\n1.200;x\n900;y\n", r"'a' have a point and three digits .*thousands or decimals\? They were read as " r"decimals; say decimal='\.', or decimal=',' with thousands='\.'", [1.2, 900]),
         ("a\tb\n1.200\tx\n\ty\n", "'a' have a point and three digits", [1.2, None]),
         ("a;b\n3,14;x\n900;y\n", "'a' have decimal commas, and all were read so; say decimal=',' to settle it", [3.14, 900]),
-        ("a;b\n1.200,5;x\n900;y\n", "'a' have decimal commas and points that group digits.*say decimal=',' with thousands='.'", [1200.5, 900]),
+        ("a;b\n1.200,5;x\n900;y\n", "'a' have decimal commas and points that group digits.*say decimal=',' with " "thousands='.'", [1200.5, 900]),
         ("a|b\n0,125|x\nNA|y\n", "'a' have decimal commas", [0.125, None]),
     ],
 )  # fmt: skip
-def test_what_is_not_certain_is_told(tmp_path: Path, text: str, says: str, means: list[float]) -> None:
+def test_what_is_not_certain_is_told(
+    tmp_path: Path, text: str, says: str, means: list[float]
+) -> None:
     path = put(tmp_path, text)
     with pytest.warns(ReadingWarning, match=says):
         table = read_table(path, quasi=["a"])
@@ -246,7 +252,10 @@ def test_what_is_certain_needs_no_word(tmp_path: Path, text: str) -> None:
 def test_what_is_told_needs_no_word(tmp_path: Path) -> None:
     path = put(tmp_path, "a;b\n1.200;x\n900;y\n")
     assert quietly(path, quasi=["a"], decimal=".").column("a").to_pylist() == [1.2, 900]
-    assert quietly(path, quasi=["a"], decimal=",", thousands=".").column("a").to_pylist() == [1200, 900]
+    assert quietly(path, quasi=["a"], decimal=",", thousands=".").column("a").to_pylist() == [
+        1200,
+        900,
+    ]
     path = put(tmp_path, "a;b\n1,200;x\n900;y\n")
     assert quietly(path, quasi=["a"], decimal=",").column("a").to_pylist() == [1.2, 900]
     assert quietly(path, quasi=["a"], thousands=",").column("a").to_pylist() == [1200, 900]
@@ -256,7 +265,9 @@ def test_what_is_told_needs_no_word(tmp_path: Path) -> None:
 
 def test_commas_here_and_points_there(tmp_path: Path) -> None:
     path = put(tmp_path, "a;b\n3,14;1.5\n900;2.25\n")
-    with pytest.warns(ReadingWarning, match="'a' have decimal commas and those of column 'b' decimal points"):
+    with pytest.warns(
+        ReadingWarning, match="'a' have decimal commas and those of column 'b' decimal points"
+    ):
         assert read_table(path, quasi=["b"]).column("b").to_pylist() == [1.5, 2.25]
 
 
@@ -266,7 +277,8 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
         (
             "a;b\n1,200;x\n900;y\n",
             {},
-            "'a', row 1 .*a number with a sign in it that nobody has said the meaning of; say decimal=','",
+            "'a', row 1 .*a number with a sign in it that nobody has said the meaning "
+            "of; say decimal=','",
         ),
         ('a,b\n"1,200",x\n900,y\n', {}, "'a', row 1 .*a number with a sign"),
         ('a,b\n"3,14",x\n"2,5",y\n', {}, "'a', row 1 .*a number with a sign"),
@@ -277,10 +289,22 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
             r"'a', row 1 .*not spelled as decimal=',' says; say thousands='\.'",
         ),
         ("a;b\n3,14;x\n1.5;y\n", {"decimal": ","}, r"'a', row 2 "),
-        ("a;b\n3,14;x\nred;y\n7,5;z\n", {"decimal": ","}, r"'a', row 2 .*text where a number is needed"),
-        ("a;b\n3,14;x\n", {"decimal": ",", "thousands": ","}, "decimal and thousands are the same sign"),
+        (
+            "a;b\n3,14;x\nred;y\n7,5;z\n",
+            {"decimal": ","},
+            r"'a', row 2 .*text where a number is needed",
+        ),
+        (
+            "a;b\n3,14;x\n",
+            {"decimal": ",", "thousands": ","},
+            "decimal and thousands are the same sign",
+        ),
         ("a;b\n31.02.2024;x\n", {"dates": "%d.%m.%Y"}, "'a', row 1 .*no date of the calendar"),
-        ("a;b\n31.01.2024;x\nred;y\n", {"dates": "%d.%m.%Y"}, "'a', row 2 .*text where a date is needed"),
+        (
+            "a;b\n31.01.2024;x\nred;y\n",
+            {"dates": "%d.%m.%Y"},
+            "'a', row 2 .*text where a date is needed",
+        ),
     ],
 )
 def test_numbers_and_dates_that_are_refused(
@@ -291,7 +315,9 @@ def test_numbers_and_dates_that_are_refused(
         warnings.simplefilter("ignore")
         with pytest.raises(ma.InputError, match=says) as refused:
             read_table(path, quasi=["a"], **said)
-    assert not any(value in str(refused.value) for value in ("1,200", "3.14", "3,14", "1.5", "red", "31."))
+    assert not any(
+        value in str(refused.value) for value in ("1,200", "3.14", "3,14", "1.5", "red", "31.")
+    )
 
 
 def test_categories_with_commas_stay_to_the_letter(tmp_path: Path) -> None:
@@ -327,7 +353,9 @@ def test_dates_by_a_pattern_are_written_by_it(
         f'{cell};"x"\n' for cell in [*cells, "NA"]
     )
     kept = quietly(path, dates=pattern)
-    assert kept.column("day").to_pylist()[:2] == cells, "to the letter where nobody reckons with them"
+    assert kept.column("day").to_pylist()[:2] == cells, (
+        "to the letter where nobody reckons with them"
+    )
 
 
 def test_dates_by_iso_beside_a_pattern_and_written_by_another(tmp_path: Path) -> None:
@@ -335,20 +363,26 @@ def test_dates_by_iso_beside_a_pattern_and_written_by_another(tmp_path: Path) ->
     table = quietly(path, quasi=["a", "b"], dates="%d.%m.%Y")
     assert [str(kind) for kind in table.schema.types] == ["date32[day]"] * 2
     write_table(table, tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == '"a","b"\n2024-01-31,01.02.2024\n1999-02-01,28.12.1999\n'
+    assert (
+        tmp_path / "out.csv"
+    ).read_text() == '"a","b"\n2024-01-31,01.02.2024\n1999-02-01,28.12.1999\n'
     write_table(table, tmp_path / "out.csv", dates="%m/%d/%Y")
-    assert (tmp_path / "out.csv").read_text() == '"a","b"\n01/31/2024,02/01/2024\n02/01/1999,12/28/1999\n'
+    assert (
+        tmp_path / "out.csv"
+    ).read_text() == '"a","b"\n01/31/2024,02/01/2024\n02/01/1999,12/28/1999\n'
 
 
 def test_dates_that_nobody_told_are_told_about(tmp_path: Path) -> None:
     with pytest.warns(
-        ReadingWarning, match="'a' looks like dates, but was taken for categories; say how they are written"
+        ReadingWarning,
+        match="'a' looks like dates, but was taken for categories; say how they are written",
     ):
         read_table(put(tmp_path, "a,b\n31.01.2024,x\n01.02.1999,y\n"), quasi=["a"])
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "%d.%m", "%Y-%q-%d", "%d.%m.%Y%", "%f %d.%m.%Y", "%d.%d.%m.%Y", 7, "%Y-%y-%m-%d"]
+    "pattern",
+    ["", "%d.%m", "%Y-%q-%d", "%d.%m.%Y%", "%f %d.%m.%Y", "%d.%d.%m.%Y", 7, "%Y-%y-%m-%d"],
 )
 def test_patterns_that_are_none(tmp_path: Path, pattern: Any) -> None:
     with pytest.raises(ma.InputError, match="dates must be a pattern such as"):
@@ -358,7 +392,13 @@ def test_patterns_that_are_none(tmp_path: Path, pattern: Any) -> None:
 
 
 def test_what_the_output_shares_with_the_input(tmp_path: Path) -> None:
-    german = {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "cp1252", "line_end": "crlf"}
+    german = {
+        "delimiter": ";",
+        "decimal": ",",
+        "thousands": ".",
+        "encoding": "cp1252",
+        "line_end": "crlf",
+    }
     csv, tsv, txt = (tmp_path / name for name in ("a.csv", "b.tsv", "c.txt"))
     assert options_shared(csv, txt, {}, german) == german
     assert options_shared(csv, tsv, {}, german) == {
@@ -368,7 +408,9 @@ def test_what_the_output_shares_with_the_input(tmp_path: Path) -> None:
         "as decimals have commas"
     )
     assert "delimiter" not in options_shared(tsv, csv, {}, {"delimiter": "\t"})
-    assert options_shared(csv, csv, {"decimal": "."}, german) == {name: value for name, value in german.items() if name != "thousands"} | {"decimal": "."}  # fmt: skip
+    assert options_shared(csv, csv, {"decimal": "."}, german) == {
+        name: value for name, value in german.items() if name != "thousands"
+    } | {"decimal": "."}
     assert options_shared(csv, tmp_path / "x.parquet", {}, german) == {}
     with pytest.raises(ma.InputError, match="the same sign"):
         options_shared(csv, csv, {"thousands": ","}, german)
@@ -386,7 +428,8 @@ def test_a_letter_that_the_encoding_lacks(tmp_path: Path) -> None:
     path = put(tmp_path, "age,town\n" + "".join(f"{age},東京\n" for age in (30, 31, 40, 41)))
     with pytest.raises(
         ma.InputError,
-        match=r"column 'town' has letters that cp1252 does not have; say writing=\{'encoding': 'utf-8'\}",
+        match=r"column 'town' has letters that cp1252 does not have; say writing=\{'encoding': "
+        r"'utf-8'\}",
     ):
         anonymize_file(
             path,
@@ -440,7 +483,27 @@ def test_two_digits_of_a_year_are_told_about(tmp_path: Path) -> None:
 def test_spelling_by_a_quick_look_and_by_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of numbers in a style are told from others alike, with the quick look and without."""
     rng = random.Random(3)
-    pool = ["1,5", "12", "0,25", "1.200", "1.200,5", "900", "3.14", "NA", "", " 7", "x", "1,2,3", "5,", ",5", "1e3", "0x1F", "-1,5", "007", "1,200"]  # fmt: skip
+    pool = [
+        "1,5",
+        "12",
+        "0,25",
+        "1.200",
+        "1.200,5",
+        "900",
+        "3.14",
+        "NA",
+        "",
+        " 7",
+        "x",
+        "1,2,3",
+        "5,",
+        ",5",
+        "1e3",
+        "0x1F",
+        "-1,5",
+        "007",
+        "1,200",
+    ]
     columns = [
         pa.chunked_array([[rng.choice(rng.sample(pool, 3)) for _ in range(rng.randint(1, 4))]])
         for _ in range(400)

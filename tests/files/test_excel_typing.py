@@ -1,4 +1,6 @@
-"""A column of an Excel file is typed by the rules for text files: the same kinds, gaps and refusals."""
+"""A column of an Excel file is typed by the rules for text files: the same kinds, gaps and
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def with_cell(name: str, cell: Any) -> dict[str, list[Any]]:
 
 
 def outcome(path: Path, asked: ColumnSettings, **reading: Any) -> Any:
-    """Types and values of a file read for its quasi-identifiers, or the sentence that refuses it."""
+    """Types and values of a file read for its quasi-identifiers, or the sentence that refuses
+    it.
+    """
     try:
         table = read_table(path, quasi=list(COLUMNS), asked=asked, **reading)
     except ma.InputError as error:
@@ -83,18 +87,26 @@ def test_one_text_among_numbers_or_dates_is_read_as_in_csv(
         ([True, "NA", "x"], pa.string()),
     ],
 )
-def test_texts_that_mean_numbers_or_dates(tmp_path: Path, column: list[Any], kind: pa.DataType) -> None:
+def test_texts_that_mean_numbers_or_dates(
+    tmp_path: Path, column: list[Any], kind: pa.DataType
+) -> None:
     for path in as_both(tmp_path, {"age": column}):
         assert read_table(path, quasi=["age"]).schema.field("age").type == kind, path.name
 
 
 def test_texts_of_other_columns_stay(tmp_path: Path) -> None:
     _, path = as_both(tmp_path, {"code": ["007", "1"], "note": ["1", "2"], "mixed": [1, "x"]})
-    assert read_table(path).to_pydict() == {"code": ["007", "1"], "note": ["1", "2"], "mixed": ["1", "x"]}
+    assert read_table(path).to_pydict() == {
+        "code": ["007", "1"],
+        "note": ["1", "2"],
+        "mixed": ["1", "x"],
+    }
 
 
 def test_numbers_and_dates_as_a_country_writes_them(tmp_path: Path) -> None:
-    _, path = as_both(tmp_path, {"wage": ["1.200,50", 2.25, 900], "born": ["31.12.1999", DAY, "01.02.2000"]})
+    _, path = as_both(
+        tmp_path, {"wage": ["1.200,50", 2.25, 900], "born": ["31.12.1999", DAY, "01.02.2000"]}
+    )
     with pytest.raises(ma.InputError, match=r"'wage'.*text where a number|'wage'.*sign"):
         read_table(path, quasi=["wage"])
     table = read_table(path, quasi=["wage", "born"], decimal=",", thousands=".", dates="%d.%m.%Y")
@@ -116,7 +128,9 @@ def test_moments_among_texts(tmp_path: Path) -> None:
 def test_dates_before_1900(tmp_path: Path) -> None:
     days = [datetime.date(1895, 3, 1), datetime.date(1920, 1, 1), datetime.date(1700, 2, 28)]
     moments = [datetime.datetime(1895, 3, 1, 18, 0), datetime.datetime(1890, 1, 1), None]
-    _, path = as_both(tmp_path, {"born": days, "seen": moments, "clock": [datetime.time(), None, None]})
+    _, path = as_both(
+        tmp_path, {"born": days, "seen": moments, "clock": [datetime.time(), None, None]}
+    )
     table = read_table(path)
     assert table.column("born").to_pylist() == days
     assert table.column("seen").to_pylist() == moments
@@ -129,7 +143,9 @@ def test_dates_before_1900(tmp_path: Path) -> None:
 def test_the_same_release_from_both(tmp_path: Path) -> None:
     released = []
     for path in as_both(tmp_path, with_cell("income", "NA")):
-        release = anonymize_file(path, tmp_path / "out.csv", 5, quasi=list(COLUMNS), seed=1, effort="quick")
+        release = anonymize_file(
+            path, tmp_path / "out.csv", 5, quasi=list(COLUMNS), seed=1, effort="quick"
+        )
         released.append(((tmp_path / "out.csv").read_text(), release.loss["IL"]))
     assert released[0] == released[1]
     assert released[0][1] < 50.0
@@ -145,4 +161,8 @@ def test_a_proposal_reads_alike(tmp_path: Path) -> None:
 def test_categories_of_numbers(tmp_path: Path) -> None:
     _, path = as_both(tmp_path, {"code": [1, 2, "x"]})
     asked = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], asked=asked).column("code").to_pylist() == ["1", "2", "x"]
+    assert read_table(path, quasi=["code"], asked=asked).column("code").to_pylist() == [
+        "1",
+        "2",
+        "x",
+    ]

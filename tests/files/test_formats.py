@@ -1,4 +1,6 @@
-"""The list of formats: found by suffix, with their options; one line and one module make a new one."""
+"""The list of formats: found by suffix, with their options; one line and one module make a new
+one.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def test_every_entry_is_declared_in_full() -> None:
     for format in formats.formats():
         assert format.name
         assert format.suffixes
-        assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in format.suffixes)
+        assert all(
+            suffix == suffix.lower() and suffix.startswith(".") for suffix in format.suffixes
+        )
         assert bool(format.needs) == bool(format.extra)
         seen += format.suffixes
     assert len(set(seen)) == len(seen), "a suffix that two formats claim"
@@ -52,11 +56,15 @@ WRITABLE = [format for format in formats.formats() if not format.read_only]
 
 
 @pytest.mark.parametrize("format", WRITABLE, ids=lambda format: format.name)
-def test_every_format_gives_back_what_it_says_it_holds(tmp_path: Path, format: formats.Format) -> None:
+def test_every_format_gives_back_what_it_says_it_holds(
+    tmp_path: Path, format: formats.Format
+) -> None:
     path = tmp_path / f"out{format.suffixes[0]}"
     write_table(TABLE, path)
     texts = pa.table({"age": ["31", "32", None], "zip": ["007", None, ""]})
-    expected = TABLE if format.empties else pa.table({"age": [31, 32, None], "zip": ["007", None, None]})
+    expected = (
+        TABLE if format.empties else pa.table({"age": [31, 32, None], "zip": ["007", None, None]})
+    )
     back = format.read(path, **format.read_back)
     assert back.equals(expected if format.typed else texts)
     assert read_table(path).equals(expected)
@@ -79,7 +87,9 @@ def test_what_a_file_was_written_with_is_found_out(tmp_path: Path, format: forma
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", WRITABLE, ids=lambda format: format.name)
-def test_the_same_table_is_the_same_bytes_at_another_time(tmp_path: Path, format: formats.Format) -> None:
+def test_the_same_table_is_the_same_bytes_at_another_time(
+    tmp_path: Path, format: formats.Format
+) -> None:
     path = tmp_path / f"out{format.suffixes[0]}"
     write_table(TABLE, path)
     first = path.read_bytes()
@@ -108,7 +118,9 @@ def test_a_type_that_no_file_can_hold(tmp_path: Path) -> None:
         write_table(odd, tmp_path / "out.parquet")
 
 
-@pytest.mark.parametrize("name", ["in", "in.txt", ".csv", "csv", "in.csv.part", "in.parquet.csvx", ""])
+@pytest.mark.parametrize(
+    "name", ["in", "in.txt", ".csv", "csv", "in.csv.part", "in.parquet.csvx", ""]
+)
 def test_names_that_tell_no_format(add, name: str) -> None:
     add()
     with pytest.raises(ma.InputError, match=r"name a file that ends in \.csv or \.parquet\.$"):
@@ -129,7 +141,8 @@ def test_options(add, tmp_path: Path) -> None:
     assert options_for(card, {"mark": "#"}) == {}
     with pytest.raises(
         ma.InputError,
-        match=r"no option 'delimter'; there are: dates, decimal, delimiter, encoding, escape_formulas, line_end, mark, thousands\.$",
+        match=r"no option 'delimter'; there are: dates, decimal, delimiter, encoding, "
+        r"escape_formulas, line_end, mark, thousands\.$",
     ):
         options_for(csv, {"delimter": ";"})
     source = tmp_path / "in.ribbon"
@@ -155,7 +168,9 @@ def test_a_made_up_format(add, tmp_path: Path) -> None:
     (tmp_path / "folder.rib").mkdir()
     with pytest.raises(ma.InputError, match="name a csv, parquet or ribbon file"):
         read_table(tmp_path / "folder.rib")
-    with pytest.raises(ma.InputError, match=r"a ribbon file cannot hold all .*; write a parquet file"):
+    with pytest.raises(
+        ma.InputError, match=r"a ribbon file cannot hold all .*; write a parquet file"
+    ):
         write_table(pa.table({"a": [[1]]}), path)
 
 

@@ -33,7 +33,9 @@ LIKE_DATA = {
 
 
 @pytest.mark.parametrize("name", LIKE_DATA)
-def test_what_looks_like_a_record_is_refused_without_a_word_of_it(tmp_path: Path, name: str) -> None:
+def test_what_looks_like_a_record_is_refused_without_a_word_of_it(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / "in.csv").write_text(LIKE_DATA[name], "utf-8")
     with pytest.raises(ma.InputError, match="--no-header") as refusal:
         read_table(tmp_path / "in.csv")
@@ -125,7 +127,12 @@ def test_a_release_without_a_header_can_be_repeated(tmp_path: Path) -> None:
 def test_a_bound_on_a_file_without_a_header_can_be_verified(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("".join(f"x,{i * i},{i * 7 % 5}\n" for i in range(9)))
     settings = Settings.of(k=3, quasi=["2", "3"], effort="prove", time_limit=5, seed=0)
-    bound_file(tmp_path / "in.csv", settings, certificate=tmp_path / "proof.json", reading={"header": False})
+    bound_file(
+        tmp_path / "in.csv",
+        settings,
+        certificate=tmp_path / "proof.json",
+        reading={"header": False},
+    )
     verdict = verify(tmp_path / "proof.json", tmp_path / "in.csv")
     assert verdict.holds, verdict.reason
     assert verdict.records == 9
@@ -134,7 +141,9 @@ def test_a_bound_on_a_file_without_a_header_can_be_verified(tmp_path: Path) -> N
 def test_assessing_against_an_original_without_a_header(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("".join(f"{i},{i * i}\n" for i in range(30)))
-    anonymize_file(source, target, 3, quasi=["1", "2"], seed=1, keep_order=True, reading={"header": False})
+    anonymize_file(
+        source, target, 3, quasi=["1", "2"], seed=1, keep_order=True, reading={"header": False}
+    )
     found = assess_files(source, target, quasi=["1", "2"], k=3, reading={"header": False})
     assert found.smallest_class >= 3
 
@@ -157,14 +166,17 @@ def test_a_header_of_which_few_names_look_like_values_is_read(tmp_path: Path, na
 def test_the_sentence_names_columns_by_their_places(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("Anna,34,flu,x\nBert,35,flu,y\n")
     with pytest.raises(
-        ma.InputError, match=r"should be \(column 2\) and a value that occurs again below it \(column 3\b"
+        ma.InputError,
+        match=r"should be \(column 2\) and a value that occurs again below it \(column 3\b",
     ):
         read_table(tmp_path / "in.csv")
 
 
 def test_columns_without_names_are_said_to_have_none(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("age,,sex,\n31,1,f,2\n")
-    with pytest.raises(ma.InputError, match=r"columns 2 and 4 of .*in\.csv' have no name in the first row"):
+    with pytest.raises(
+        ma.InputError, match=r"columns 2 and 4 of .*in\.csv' have no name in the first row"
+    ):
         read_table(tmp_path / "in.csv")
 
 

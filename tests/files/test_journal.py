@@ -1,4 +1,6 @@
-"""A run that was killed while it moved its files: all of them are the new ones afterwards, or all are the old ones."""
+"""A run that was killed while it moved its files: all of them are the new ones afterwards, or all
+are the old ones.
+"""
 
 from __future__ import annotations
 

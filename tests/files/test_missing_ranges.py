@@ -1,4 +1,6 @@
-"""Ranges of codes that a file declares missing: both ends belong to them, and no code of them becomes a value."""
+"""Ranges of codes that a file declares missing: both ends belong to them, and no code of them
+becomes a value.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def test_a_range_that_spss_declares_is_read_to_its_upper_end(tmp_path: Path) -> 
     frame = pd.DataFrame({"age": ages(), "sex": np.tile([1.0, 2.0], 8)})
     pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"age": [{"lo": 97, "hi": 99}]})
     table = read_table(tmp_path / "in.sav")
-    assert understood(Labels.from_data({"missing": [[97.0, 99.0]]}), table.column("age")).special == (
+    assert understood(
+        Labels.from_data({"missing": [[97.0, 99.0]]}), table.column("age")
+    ).special == (
         97,
         98,
         99,

@@ -1,4 +1,6 @@
-"""Files to tables: texts to the letter, numbers where numbers are asked for, errors that name the place."""
+"""Files to tables: texts to the letter, numbers where numbers are asked for, errors that name the
+place.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,40 @@ from microagg.files.formats import format_of
 from microagg.files.reading import read_as_numbers, read_table
 
 NUMERIC_LOOKING = [
-    "7", "007", "+7", "-7", "-0", "1.0", "1.10", "0.1", ".5", "5.", "1e5", "1E5", "1e-7", "100000", "1e400", "nan", "NaN",
-    "inf", "-inf", "Infinity", "1,5", "1_000", "12345678901234567890", "0.30000000000000004", "9007199254740993", " 7", "7 ",
-    "0x10", "true", "2024-01-01", "1e16", "123456789012345680", "5e-324",
-]  # fmt: skip
+    "7",
+    "007",
+    "+7",
+    "-7",
+    "-0",
+    "1.0",
+    "1.10",
+    "0.1",
+    ".5",
+    "5.",
+    "1e5",
+    "1E5",
+    "1e-7",
+    "100000",
+    "1e400",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "Infinity",
+    "1,5",
+    "1_000",
+    "12345678901234567890",
+    "0.30000000000000004",
+    "9007199254740993",
+    " 7",
+    "7 ",
+    "0x10",
+    "true",
+    "2024-01-01",
+    "1e16",
+    "123456789012345680",
+    "5e-324",
+]
 
 
 def write_csv(path: Path, rows: list[list[str]], delimiter: str = ",") -> Path:
@@ -36,8 +68,12 @@ def read_csv(path: Path) -> list[list[str]]:
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(NUMERIC_LOOKING), min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_looks_like_numbers_is_written_back_to_the_letter(tmp_path: Path, cells: list[str]) -> None:
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_looks_like_numbers_is_written_back_to_the_letter(
+    tmp_path: Path, cells: list[str]
+) -> None:
     rows = [["age", "cell"], *([str(i), cell] for i, cell in enumerate(cells))]
     table = read_table(write_csv(tmp_path / "in.csv", rows))
     write_table(table, tmp_path / "out.csv")
@@ -46,7 +82,9 @@ def test_what_looks_like_numbers_is_written_back_to_the_letter(tmp_path: Path, c
 
 @pytest.mark.slow
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
     table = pa.table({"age": list(range(len(texts))), "text": pa.array(texts, pa.string())})
     write_table(table, tmp_path / "out.csv")
@@ -59,8 +97,12 @@ def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
 
 
 @pytest.mark.slow
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5, unique=True))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5, unique=True)
+)
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_name_survives(tmp_path: Path, names: list[str]) -> None:
     table = pa.table({"age": [1], **{f"{name}!": ["007"] for name in names}})
     for delimiter in ",;":
@@ -93,13 +135,19 @@ def test_missing_and_empty_are_told_apart(tmp_path: Path) -> None:
 def test_delimiters(tmp_path: Path, header: str, delimiter: str) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"{header}\n")
-    assert format_of(path).detect(path) == {"delimiter": delimiter, "encoding": "utf-8", "line_end": "lf"}
+    assert format_of(path).detect(path) == {
+        "delimiter": delimiter,
+        "encoding": "utf-8",
+        "line_end": "lf",
+    }
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
 def test_line_ends_and_marks(tmp_path: Path, end: str, start: bytes) -> None:
-    (tmp_path / "in.csv").write_bytes(start + end.join(["age,zip", "31,007", "", "32,008"]).encode())
+    (tmp_path / "in.csv").write_bytes(
+        start + end.join(["age,zip", "31,007", "", "32,008"]).encode()
+    )
     table = read_table(tmp_path / "in.csv", numeric=["age"])
     assert table.to_pydict() == {"age": [31, 32], "zip": ["007", "008"]}
 
@@ -121,27 +169,39 @@ def test_numbers(tmp_path: Path, cells: list[str], expected: list[float]) -> Non
 
 
 @pytest.mark.parametrize(
-    "cell", ["", "NA", "n/a", "NaN", "null", "None", ".", "-", "#N/A", "inf", "1e999", "x", "1 2", "١"]
+    "cell",
+    ["", "NA", "n/a", "NaN", "null", "None", ".", "-", "#N/A", "inf", "1e999", "x", "1 2", "١"],
 )
 def test_the_first_wrong_cell_is_named(tmp_path: Path, cell: str) -> None:
-    path = write_csv(tmp_path / "in.csv", [["a", "b"], ["1", "x"], ["2", "x"], [cell, "x"], [cell, "x"]])
+    path = write_csv(
+        tmp_path / "in.csv", [["a", "b"], ["1", "x"], ["2", "x"], [cell, "x"], [cell, "x"]]
+    )
     with pytest.raises(ma.InputError, match=r"column 'a', row 3 \(header not counted\)"):
         read_table(path, numeric=["a"])
     assert read_table(path).num_rows == 4, "a column that nobody wants numbers from"
 
 
 @pytest.mark.parametrize(
-    ("cells", "what"), [(["x", "", "inf"], "text"), (["", "x"], "missing"), (["inf", "x"], "infinite")]
+    ("cells", "what"),
+    [(["x", "", "inf"], "text"), (["", "x"], "missing"), (["inf", "x"], "infinite")],
 )
-def test_the_first_of_several_wrong_cells_counts(tmp_path: Path, cells: list[str], what: str) -> None:
-    path = write_csv(tmp_path / "in.csv", [["a", "b"], ["1", "x"], *([cell, "x"] for cell in cells)])
+def test_the_first_of_several_wrong_cells_counts(
+    tmp_path: Path, cells: list[str], what: str
+) -> None:
+    path = write_csv(
+        tmp_path / "in.csv", [["a", "b"], ["1", "x"], *([cell, "x"] for cell in cells)]
+    )
     with pytest.raises(ma.InputError, match=rf"row 2 \(header not counted\): {what}"):
         read_table(path, numeric=["a"])
 
 
 def test_parquet_types_are_kept(tmp_path: Path) -> None:
     table = pa.table(
-        {"a": pa.array([1, 2], pa.int8()), "b": ["007", None], "c": pa.array([1, 2], pa.timestamp("us"))}
+        {
+            "a": pa.array([1, 2], pa.int8()),
+            "b": ["007", None],
+            "c": pa.array([1, 2], pa.timestamp("us")),
+        }
     )
     parquet.write_table(table, tmp_path / "in.parquet")
     assert read_table(tmp_path / "in.parquet").equals(table)

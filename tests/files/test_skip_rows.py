@@ -1,4 +1,6 @@
-"""Rows above the header: passed over when somebody says how many, and again when a release is repeated."""
+"""Rows above the header: passed over when somebody says how many, and again when a release is
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def test_without_a_word_it_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["in.csv", "in.xlsx"])
 @pytest.mark.parametrize(
-    ("rows", "says"), [(99, "no more than skip_rows=99 rows"), (-1, "0 or more"), ("x", "whole number")]
+    ("rows", "says"),
+    [(99, "no more than skip_rows=99 rows"), (-1, "0 or more"), ("x", "whole number")],
 )
 def test_other_numbers_are_refused(tmp_path: Path, name: str, rows: Any, says: str) -> None:
     (tmp_path / "in.csv").write_text(text_of())
@@ -81,7 +84,10 @@ def test_a_release_keeps_and_repeats_it(tmp_path: Path, name: str) -> None:
     assert manifest["settings"]["reading"] == {"skip_rows": 3}
     repeat_file(tmp_path / "out.csv.internal.json", source, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == target.read_bytes()
-    assert assess_files(source, target, quasi=["age"], k=3, reading={"skip_rows": 3}).smallest_class >= 3
+    assert (
+        assess_files(source, target, quasi=["age"], k=3, reading={"skip_rows": 3}).smallest_class
+        >= 3
+    )
 
 
 def test_a_proposed_command_has_it(tmp_path: Path) -> None:

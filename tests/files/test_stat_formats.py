@@ -1,4 +1,6 @@
-"""Files of SPSS, Stata and SAS: what they cannot hold is refused with a sentence, tags and dates come back, SAS's own files are read."""
+"""Files of SPSS, Stata and SAS: what they cannot hold is refused with a sentence, tags and dates
+come back, SAS's own files are read.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_names_that_are_reserved_or_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_files_are_read_in_pieces(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_in_pieces(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows and columns in pieces give the same table as all at once."""
     table = pa.table({f"v{place}": [row * place for row in range(50)] for place in range(7)})
     write_table(table, tmp_path / f"in{ending}")
@@ -86,8 +90,11 @@ def test_tags_of_stata_are_codes_and_become_tags_again(tmp_path: Path) -> None:
     path = tmp_path / "in.dta"
     frame = pl.DataFrame([pl.Series("wage", [1000, "a", 1002, "c", None, 1000], dtype=pl.Object)])
     pyreadstat.write_dta(
-        frame, path, missing_user_values={"wage": ["a", "b", "c"]}, variable_value_labels={"wage": {"a": "refused", "b": "none"}}
-    )  # fmt: skip
+        frame,
+        path,
+        missing_user_values={"wage": ["a", "b", "c"]},
+        variable_value_labels={"wage": {"a": "refused", "b": "none"}},
+    )
     table = read_table(path)
     a, c = code_of_tag("a"), code_of_tag("c")
     assert table.column("wage").to_pylist() == [1000, a, 1002, c, None, 1000]
@@ -113,12 +120,19 @@ def test_files_of_sas(tmp_path: Path) -> None:
     table = read_table(path)
     assert table.column("age").to_pylist()[:3] == [31, 32, None]
     assert table.column("town").to_pylist()[:3] == ["Ulm", "Köln", None]
-    assert table.column("born").to_pylist()[:2] == [datetime.date(1960, 1, 1), datetime.date(1961, 1, 1)]
+    assert table.column("born").to_pylist()[:2] == [
+        datetime.date(1960, 1, 1),
+        datetime.date(1961, 1, 1),
+    ]
     assert table.column("wage").to_pylist()[:3] == [1000.5, code_of_tag("A"), code_of_tag("_")]
     labels = labels_in(table)
     assert labels["wage"] == Labels("label of wage", {}, "", (code_of_tag("a"), code_of_tag("_")))
     release = ma.anonymize(table, 3, quasi=["age", "wage"], rest="drop", method="mdav", seed=1)
-    assert set(release.table.column("wage").to_pylist()) <= {1000.5, code_of_tag("a"), code_of_tag("_")}
+    assert set(release.table.column("wage").to_pylist()) <= {
+        1000.5,
+        code_of_tag("a"),
+        code_of_tag("_"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -157,7 +171,9 @@ def test_labels_too_long_for_a_format_are_cut_there_and_whole_beside(tmp_path: P
 
 @pytest.mark.parametrize("ending", [".dta", ".sav"])
 def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, ending: str) -> None:
-    """A declared missing code is no value for l, also where a file has another code for it; yes and no stay nominal for t."""
+    """A declared missing code is no value for l, also where a file has another code for it; yes and
+    no stay nominal for t.
+    """
     table = pa.table(
         {
             "age": [30, 31, 32, 33] * 6,
@@ -171,8 +187,14 @@ def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, endin
     )
     release.save(tmp_path / f"out{ending}")
     found = ma.check(
-        read_table(tmp_path / f"out{ending}"), ["age"], 4, confidential=["wage", "member"], l=2, t=0.6, nominal=["member"]
-    )  # fmt: skip
+        read_table(tmp_path / f"out{ending}"),
+        ["age"],
+        4,
+        confidential=["wage", "member"],
+        l=2,
+        t=0.6,
+        nominal=["member"],
+    )
     assert found.findings
     assert [finding.worst for finding in found.findings] == [
         finding.worst for finding in release.anonymity.findings

@@ -1,4 +1,6 @@
-"""What is unpacked and parsed is bounded by the memory that is free, and by the size of the file."""
+"""What is unpacked and parsed is bounded by the memory that is free, and by the size of the
+file.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def workbook(*cells: str) -> bytes:
 
 
 BOMBS: dict[str, Callable[[], bytes]] = {
-    "newlines.csv.zst": lambda: pa.compress(b"age,name\n" + b"\n" * (1 << 20), "zstd", asbytes=True),
+    "newlines.csv.zst": lambda: pa.compress(
+        b"age,name\n" + b"\n" * (1 << 20), "zstd", asbytes=True
+    ),
     "rows.csv.gz": lambda: gzip.compress(b"age\n" + b"1\n" * 600_000),
     "line.csv.gz": lambda: gzip.compress(b"age,name\n" + b"1" * (8 << 20)),
     "quoted.txt.gz": lambda: gzip.compress(b'age\tname\n1\t"' + b"x\n" * (1 << 20)),
@@ -62,7 +66,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "categories.parquet": lambda: in_parquet(pa.table({"age": LONG})),
     "categories.arrow": lambda: arrow(pa.table({"age": LONG})),
     "runs.arrow": lambda: arrow(pa.table({"age": RUNS})),
-    "null.arrow": lambda: arrow(pa.table({"age": pa.Array.from_buffers(pa.null(), 2**31 - 1, [None])})),
+    "null.arrow": lambda: arrow(
+        pa.table({"age": pa.Array.from_buffers(pa.null(), 2**31 - 1, [None])})
+    ),
     "cells.xlsx": lambda: workbook(malformed.text("age"), *["<c/>" * 100] * 3000),
     "shared.xlsx": lambda: workbook('<c t="s"><v>0</v></c>', *['<c t="s"><v>1</v></c>'] * 900),
 }
@@ -78,17 +84,24 @@ def little(monkeypatch: Patch) -> None:
 def test_small_files_that_unpack_to_much(tmp_path: Path, little: None, name: str) -> None:
     (tmp_path / name).write_bytes(BOMBS[name]())
     assert (tmp_path / name).stat().st_size < 600_000
-    says = "unpacks to a table that takes more than 13 MB of memory|a megabyte of nothing but empty lines"
+    says = (
+        "unpacks to a table that takes more than 13 MB of memory|a megabyte of nothing but "
+        "empty lines"
+    )
     with pytest.raises(ma.InputError, match=says):
         read_table(tmp_path / name, header=True)
 
 
-def test_a_file_is_bounded_by_its_size_where_there_is_much_memory(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_a_file_is_bounded_by_its_size_where_there_is_much_memory(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     monkeypatch.setattr(unpacking, "available_memory", lambda: 1 << 40)
     monkeypatch.setattr(unpacking, "ALWAYS", 1 << 22)
     content = b"age\n" + b"1\n" * 400_000
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(ma.InputError, match=r"too much for a file so small; .* write it without packing it"):
+    with pytest.raises(
+        ma.InputError, match=r"too much for a file so small; .* write it without packing it"
+    ):
         read_table(tmp_path / "in.csv.gz")
     (tmp_path / "in.csv").write_bytes(content)
     assert read_table(tmp_path / "in.csv").num_rows == 400_000
@@ -117,7 +130,9 @@ def test_work_that_does_not_fit_is_refused(tmp_path: Path, monkeypatch: Patch) -
 
 def test_claims_of_an_arrow_file(tmp_path: Path) -> None:
     path = tmp_path / "in.arrow"
-    table = pa.table({"age": range(1000), "town": pa.array(["Ulm", "Bonn"] * 500).dictionary_encode()})
+    table = pa.table(
+        {"age": range(1000), "town": pa.array(["Ulm", "Bonn"] * 500).dictionary_encode()}
+    )
     for compression in ("lz4", "zstd", "uncompressed"):
         feather.write_feather(table, path, compression=compression, chunksize=600)
         batches, dictionaries = claims_of(path)
@@ -149,7 +164,10 @@ def test_bytes_spelled_out() -> None:
 
 def test_the_size_of_a_packed_text_file_is_counted(tmp_path: Path) -> None:
     rows = "".join(f"{number * 7919 % 1000},{number}\n" for number in range(200_000))
-    for name, content in (("long.csv.gz", "age,id\n" + rows), ("short.csv.gz", "age\n" + "1\n" * 300_000)):
+    for name, content in (
+        ("long.csv.gz", "age,id\n" + rows),
+        ("short.csv.gz", "age\n" + "1\n" * 300_000),
+    ):
         path = tmp_path / name
         path.write_bytes(gzip.compress(content.encode(), 1))
         guess = estimate_size(path)
@@ -184,7 +202,8 @@ def test_dots_within_quotes_are_no_parts(tmp_path: Path) -> None:
     path = tmp_path / "in.toml"
     name = ".".join("abcdefghijkl")
     path.write_text(
-        f'microagg-settings = 1\nk = 3\nquasi = ["{name}"] # {name}\n[kinds]\n"{name}" = "ordinal"\n'
+        f'microagg-settings = 1\nk = 3\nquasi = ["{name}"] # {name}\n[kinds]\n"{name}" = '
+        f'"ordinal"\n'
     )
     assert read_settings(path)["kinds"] == {name: "ordinal"}
 

@@ -1,4 +1,6 @@
-"""Files that few programs write: columns without a name, names that are not in UTF-8, unknown time zones, runs, full disks."""
+"""Files that few programs write: columns without a name, names that are not in UTF-8, unknown time
+zones, runs, full disks.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,16 @@ AGES = [30 + number % 40 for number in range(90)]
         (".zsav", b"NAME", b"    "),
     ],
 )
-def test_a_column_without_a_name_is_refused(tmp_path: Path, ending: str, name: bytes, blank: bytes) -> None:
+def test_a_column_without_a_name_is_refused(
+    tmp_path: Path, ending: str, name: bytes, blank: bytes
+) -> None:
     path = tmp_path / f"in{ending}"
     content = malformed.good(ending)
     assert name in content
     path.write_bytes(content.replace(name, blank))
-    with pytest.raises(ma.InputError, match=r"column 2 of .* has no name|is not a readable SPSS file"):
+    with pytest.raises(
+        ma.InputError, match=r"column 2 of .* has no name|is not a readable SPSS file"
+    ):
         read_table(path)
 
 
@@ -62,14 +68,18 @@ def test_a_time_zone_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     table = pa.table({"age": AGES, "seen": pa.array(AGES, pa.timestamp("s", "Europe/Berlin"))})
     feather.write_feather(table, tmp_path / "in.arrow", compression="uncompressed")
     content = (tmp_path / "in.arrow").read_bytes()
-    (tmp_path / "in.arrow").write_bytes(content.replace(b"Europe/Berlin", b"Europe\xff\xff\xff\xffrli"))
+    (tmp_path / "in.arrow").write_bytes(
+        content.replace(b"Europe/Berlin", b"Europe\xff\xff\xff\xffrli")
+    )
     for read in (read_table, Source.of):
         with pytest.raises(ma.InputError, match="is not a readable"):
             read(tmp_path / "in.arrow")
 
 
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
-@pytest.mark.parametrize("roles", [{"quasi": ["age"], "keep": ["seen"]}, {"quasi": ["age", "seen"]}])
+@pytest.mark.parametrize(
+    "roles", [{"quasi": ["age"], "keep": ["seen"]}, {"quasi": ["age", "seen"]}]
+)
 def test_moments_in_an_unknown_time_zone_are_released(
     tmp_path: Path, ending: str, roles: dict[str, Any]
 ) -> None:
@@ -91,7 +101,9 @@ def test_moments_in_an_unknown_time_zone_are_released(
 
 def test_runs_in_python(tmp_path: Path) -> None:
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([40, 90], pa.int32()), pa.array([1.5, 2.5]))
-    table, plain = (pa.table({"age": AGES, "size": each}) for each in (runs, pa.array(runs.to_pylist())))
+    table, plain = (
+        pa.table({"age": AGES, "size": each}) for each in (runs, pa.array(runs.to_pylist()))
+    )
     for roles in ({"quasi": ["age", "size"]}, {"quasi": ["age"], "keep": ["size"]}):
         made, expected = (ma.anonymize(each, k=3, seed=1, **roles) for each in (table, plain))
         assert made.table == expected.table

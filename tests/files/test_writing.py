@@ -77,7 +77,9 @@ def test_parts_of_killed_runs_are_cleared_and_no_others(tmp_path: Path, name: st
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
-def test_a_planted_link_or_mode_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_link_or_mode_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Even if somebody guesses the name of the part."""
     monkeypatch.setattr("secrets.token_hex", lambda count: TOKEN)
     elsewhere = tmp_path / "elsewhere"
@@ -104,14 +106,18 @@ def test_a_planted_link_or_mode_is_not_kept(tmp_path: Path, monkeypatch: pytest.
     assert not path.exists()
 
 
-def test_names_cannot_be_guessed_and_nobody_else_reads_before_it_was_inspected(tmp_path: Path) -> None:
+def test_names_cannot_be_guessed_and_nobody_else_reads_before_it_was_inspected(
+    tmp_path: Path,
+) -> None:
     seen: list[tuple[str, int]] = []
 
     def inspect(part: Path) -> None:
         seen.append((part.name, part.stat().st_mode & 0o777))
 
     for private in (True, False):
-        replace_whole(tmp_path / "out.csv", lambda part: part.write_text("new"), inspect, private=private)
+        replace_whole(
+            tmp_path / "out.csv", lambda part: part.write_text("new"), inspect, private=private
+        )
         usual = 0o666 & ~_mask()
         assert (tmp_path / "out.csv").stat().st_mode & 0o777 == (0o600 if private else usual)
     assert [mode for _, mode in seen] == [0o600, 0o600]

@@ -1,4 +1,6 @@
-"""Excel files: text is never a formula, sheets and headers are asked for, nothing of a trail; read by openpyxl, too."""
+"""Excel files: text is never a formula, sheets and headers are asked for, nothing of a trail; read
+by openpyxl, too.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def test_text_is_never_a_formula(tmp_path: Path) -> None:
     write_table(pa.table({"text": texts}), tmp_path / "out.xlsx")
     assert read_table(tmp_path / "out.xlsx").column("text").to_pylist() == texts
     cells = [
-        row[0] for row in openpyxl.load_workbook(tmp_path / "out.xlsx").worksheets[0].iter_rows(min_row=2)
+        row[0]
+        for row in openpyxl.load_workbook(tmp_path / "out.xlsx").worksheets[0].iter_rows(min_row=2)
     ]
     assert {cell.data_type for cell in cells} <= {"s", "inlineStr"}
     with zipfile.ZipFile(tmp_path / "out.xlsx") as packed:
@@ -64,7 +67,8 @@ def _book(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
 def test_sheets(tmp_path: Path) -> None:
     ages = [["age"], *([number] for number in (31, 32, 33, 34))]
     path = _book(
-        tmp_path / "in.xlsx", {"wave 1": ages, "wave 2": [["year"], *([n] for n in (1990, 1991, 1992, 1993))]}
+        tmp_path / "in.xlsx",
+        {"wave 1": ages, "wave 2": [["year"], *([n] for n in (1990, 1991, 1992, 1993))]},
     )
     assert read_table(path).column_names == ["age"]
     assert read_table(path, sheet="wave 2").column("year").to_pylist() == [1990, 1991, 1992, 1993]
@@ -93,7 +97,15 @@ def test_what_others_wrote(tmp_path: Path) -> None:
         [2, 1, None, False, None, day, "n/a"],
     ]
     table = read_table(_book(tmp_path / "in.xlsx", {"one": rows}))
-    kinds = [pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.date32(), pa.timestamp("ms"), pa.string()]
+    kinds = [
+        pa.int64(),
+        pa.float64(),
+        pa.string(),
+        pa.bool_(),
+        pa.date32(),
+        pa.timestamp("ms"),
+        pa.string(),
+    ]
     assert table.schema.types == kinds
     assert table.column("mixed").to_pylist() == ["1", "n/a"]
     assert table.column("moment").to_pylist() == [moment, datetime.datetime(2024, 1, 31)]

@@ -1,7 +1,9 @@
-"""Run each way in which a command ends with an error many times, each time as a process of its own: none may abort.
+"""Run each way in which a command ends with an error many times, each time as a process of its own:
+none may abort.
 
-python tests/fuzz/aborts.py [--times 200] [--jobs 2] [--only NAME]: what a process with threads of Arrow does while the interpreter
-ends shows in some runs of a hundred only, and never in processes that are forked.
+python tests/fuzz/aborts.py [--times 200] [--jobs 2] [--only NAME]: what a process with threads of
+Arrow does while the interpreter ends shows in some runs of a hundred only, and never in processes
+that are forked.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ RELEASE = ("anonymize", "{}", "out.csv", "--k", "3", "--quasi", "age", "--rest",
 def paths() -> dict[str, tuple[str, bytes, tuple[str, ...], int]]:
     """Each way to an error: the file, what is in it, the command, and its exit code."""
     good = f"age,income,name\n{ROWS}".encode()
-    cut = {ending: malformed.good(ending)[:-40] for ending in (".parquet", ".arrow", ".xlsx", ".sav", ".dta")}
+    cut = {
+        ending: malformed.good(ending)[:-40]
+        for ending in (".parquet", ".arrow", ".xlsx", ".sav", ".dta")
+    }
     return {
         "ragged": ("in.csv", RAGGED.encode(), CHECK, 2),
         "ragged, anonymize": ("in.csv", RAGGED.encode(), RELEASE, 2),
@@ -50,8 +55,13 @@ def paths() -> dict[str, tuple[str, bytes, tuple[str, ...], int]]:
         "unknown column": ("in.csv", good, ("check", "{}", "--k", "3", "--quasi", "nothing"), 2),
         "k is not kept": ("in.csv", good, ("check", "{}", "--k", "900", "--quasi", "age"), 3),
         "no proposal taken": ("in.csv", good, ("anonymize", "{}", "out.csv", "--k", "3"), 2),
-        "near-unique text": ("in.parquet", malformed.good(".parquet"), (*RELEASE[:-4], "--quasi", "name", "--rest", "drop"), 2),
-    }  # fmt: skip
+        "near-unique text": (
+            "in.parquet",
+            malformed.good(".parquet"),
+            (*RELEASE[:-4], "--quasi", "name", "--rest", "drop"),
+            2,
+        ),
+    }
 
 
 def run(name: str, number: int) -> tuple[str, int, str]:
@@ -61,8 +71,12 @@ def run(name: str, number: int) -> tuple[str, int, str]:
         (Path(folder) / file).write_bytes(content)
         done = subprocess.run(
             [sys.executable, "-m", "microagg", *(word.format(file) for word in arguments)],
-            cwd=folder, capture_output=True, text=True, timeout=600, env={**os.environ, "NUMBA_NUM_THREADS": "1"},
-        )  # fmt: skip
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env={**os.environ, "NUMBA_NUM_THREADS": "1"},
+        )
     return name, done.returncode, done.stderr
 
 

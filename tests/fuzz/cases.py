@@ -1,4 +1,6 @@
-"""What is done with hostile things. Each kind is a function of a source of chance and an empty folder; it raises a `Finding` or returns."""
+"""What is done with hostile things. Each kind is a function of a source of chance and an empty
+folder; it raises a `Finding` or returns.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,46 @@ from microagg.studies.assess import assess
 METHODS = ["mdav", "mdav", "mdav", "v-mdav", "max-distance", "individual-ranking", "auto"]
 FLAGS = ["--refine", "--keep-order", "--exact", "--escape-formulas", "--no-header"]
 WORDS = [
-    "", "0", "1", "2", "3", "-1", "2.5", "1e9", "nan", "inf", "x", "age", "q0", "q1", "q0,q1", '"', "a\x1b[31mb", "9" * 30, "mdav", "zscore", "rank", "full",
-    "distinct", "entropy", "recursive", "0.5", "2024-01-01", "gamma=1", "=", "keep", "drop", "--", "-", "..", "/", "x" * 300, "é", "\udcff", "--header",
-]  # fmt: skip
+    "",
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "2.5",
+    "1e9",
+    "nan",
+    "inf",
+    "x",
+    "age",
+    "q0",
+    "q1",
+    "q0,q1",
+    '"',
+    "a\x1b[31mb",
+    "9" * 30,
+    "mdav",
+    "zscore",
+    "rank",
+    "full",
+    "distinct",
+    "entropy",
+    "recursive",
+    "0.5",
+    "2024-01-01",
+    "gamma=1",
+    "=",
+    "keep",
+    "drop",
+    "--",
+    "-",
+    "..",
+    "/",
+    "x" * 300,
+    "é",
+    "\udcff",
+    "--header",
+]
 
 
 def play(seed: int, folder: Path) -> str:
@@ -70,7 +109,14 @@ def frame(rng: random.Random, folder: Path) -> None:
     quasi = ["age"] if rng.random() < 0.8 else ["age", *others[:1]]
     rest = [name for name in others if name not in quasi]
     release = call(
-        ma.anonymize, table, 3, quasi, **{role: rest}, method=rng.choice(METHODS[:4]), seed=1, **named
+        ma.anonymize,
+        table,
+        3,
+        quasi,
+        **{role: rest},
+        method=rng.choice(METHODS[:4]),
+        seed=1,
+        **named,
     )
     if release is not None:
         call(release.save, folder / rng.choice(TARGETS))
@@ -89,18 +135,33 @@ def parameters(rng: random.Random, folder: Path) -> None:
         "method": "mdav",
         "seed": 1,
     }
-    names = [*Settings.parameters(), "threads", "progress", "settings", "effort", "gamma", "nonsense"]
+    names = [
+        *Settings.parameters(),
+        "threads",
+        "progress",
+        "settings",
+        "effort",
+        "gamma",
+        "nonsense",
+    ]
     for name in rng.sample(names, rng.choice([1, 1, 2])):
         usual[name] = rng.choice(hostile.ODD)
     if callable(usual.get("progress")):
-        usual["progress"] = lambda done, total: None  # what a function of the user raises is the user's
+        # what a function of the user raises is the user's
+        usual["progress"] = lambda done, total: None
     which = rng.randrange(4)
     if which == 0:
         call(ma.anonymize, table, **usual)
     elif which == 1:
-        call(ma.partition, points if rng.random() < 0.8 else rng.choice(hostile.ODD), **{
-            name: value for name, value in usual.items() if name not in ("quasi", "confidential", "settings")
-        })  # fmt: skip
+        call(
+            ma.partition,
+            points if rng.random() < 0.8 else rng.choice(hostile.ODD),
+            **{
+                name: value
+                for name, value in usual.items()
+                if name not in ("quasi", "confidential", "settings")
+            },
+        )
     elif which == 2:
         taken = ("k", "quasi", "confidential", "l", "t", "diversity", "c", "exact")
         call(ma.check, table, **{name: value for name, value in usual.items() if name in taken})
@@ -139,36 +200,109 @@ def certificate(rng: random.Random, folder: Path) -> None:
     content = json.loads((folder / "proof.json").read_text("utf-8"))
     hostile.write(folder / "proof.json", hostile.json_bytes(rng, content))
     if rng.random() < 0.2:
-        hostile.write(folder / "in.csv", hostile.changed(rng, (folder / "in.csv").read_bytes(), chance=1.0))
+        hostile.write(
+            folder / "in.csv", hostile.changed(rng, (folder / "in.csv").read_bytes(), chance=1.0)
+        )
     command(folder, "verify-bound", "proof.json", "in.csv")
 
 
 KINDS: list[Callable[[random.Random, Path], None]] = [
-    csv, csv, parquet_file, parquet_file, frame, frame, parameters, parameters, words, manifest, state, certificate,
-    mixed_cases.mixed_csv, mixed_cases.mixed_csv, mixed_cases.mixed_parquet, mixed_cases.mixed_frame, mixed_cases.mixed_frame, mixed_cases.mixed_manifest,
-]  # fmt: skip
+    csv,
+    csv,
+    parquet_file,
+    parquet_file,
+    frame,
+    frame,
+    parameters,
+    parameters,
+    words,
+    manifest,
+    state,
+    certificate,
+    mixed_cases.mixed_csv,
+    mixed_cases.mixed_csv,
+    mixed_cases.mixed_parquet,
+    mixed_cases.mixed_frame,
+    mixed_cases.mixed_frame,
+    mixed_cases.mixed_manifest,
+]
 
 TARGETS = [f"out{ending}" for ending in tables.ENDINGS]
-COMPARED = ("compare", "in.csv", "--k", "3", "--methods", "mdav", "--quasi", "age,wage", "--state", "state")
+COMPARED = (
+    "compare",
+    "in.csv",
+    "--k",
+    "3",
+    "--methods",
+    "mdav",
+    "--quasi",
+    "age,wage",
+    "--state",
+    "state",
+)
 
 
 def _any_command(
-    rng: random.Random, folder: Path, source: str, names: list[str], odd: int = 0, fused: Sequence[str] = ()
+    rng: random.Random,
+    folder: Path,
+    source: str,
+    names: list[str],
+    odd: int = 0,
+    fused: Sequence[str] = (),
 ) -> None:
     quasi = _typed(names[:1] if rng.random() < 0.75 else rng.sample(names, min(len(names), 2)))
     target = rng.choice(["out.csv", *TARGETS])
     method = rng.choice(METHODS)
     by = ["--method", method, *(["--effort", "quick"] if method == "auto" else [])]
     many = [
-        ["anonymize", source, target, "--k", "3", "--quasi", quasi, "--rest", rng.choice(["keep", "drop", "keep"]), *by],
-        ["anonymize", source, target, "--k", "2", "--quasi", quasi, "--confidential", _typed(names[-1:]), "--rest", "drop", "--l", "2", *by],
+        [
+            "anonymize",
+            source,
+            target,
+            "--k",
+            "3",
+            "--quasi",
+            quasi,
+            "--rest",
+            rng.choice(["keep", "drop", "keep"]),
+            *by,
+        ],
+        [
+            "anonymize",
+            source,
+            target,
+            "--k",
+            "2",
+            "--quasi",
+            quasi,
+            "--confidential",
+            _typed(names[-1:]),
+            "--rest",
+            "drop",
+            "--l",
+            "2",
+            *by,
+        ],
         ["anonymize", source, target, "--k", "3"],
         ["check", source, "--k", "3", "--quasi", quasi],
-        ["check", source, "--k", "2", "--quasi", quasi, "--confidential", _typed(names[-1:]), "--l", "2", "--t", "0.5"],
+        [
+            "check",
+            source,
+            "--k",
+            "2",
+            "--quasi",
+            quasi,
+            "--confidential",
+            _typed(names[-1:]),
+            "--l",
+            "2",
+            "--t",
+            "0.5",
+        ],
         ["assess", source, source, "--quasi", quasi],
         ["assess", source, source],
         ["compare", source, "--k", "3", "--methods", "mdav", "--quasi", quasi],
-    ]  # fmt: skip
+    ]
     arguments = rng.choice(many)
     if rng.random() < 0.2:
         arguments = [*arguments, rng.choice(FLAGS)]
@@ -198,7 +332,10 @@ def _people() -> pa.Table:
 
 def _write_people(path: Path) -> None:
     table = _people()
-    rows = [table.column_names, *([str(value) for value in row.values()] for row in table.to_pylist())]
+    rows = [
+        table.column_names,
+        *([str(value) for value in row.values()] for row in table.to_pylist()),
+    ]
     path.write_text("".join(",".join(row) + "\n" for row in rows), "utf-8")
 
 
@@ -236,8 +373,12 @@ def warm() -> None:
     for method in dict.fromkeys(METHODS):
         for more in ({}, {"refine": True}) if method != "individual-ranking" else ({},):
             params = {"effort": "quick"} if method == "auto" else {}
-            ma.anonymize(_people(), 3, ["age", "wage"], rest="drop", method=method, seed=1, **more, **params)
-    ma.anonymize(_people(), 3, ["age", "wage"], confidential=["ill"], l=2, t=0.9, method="mdav", seed=1)
+            ma.anonymize(
+                _people(), 3, ["age", "wage"], rest="drop", method=method, seed=1, **more, **params
+            )
+    ma.anonymize(
+        _people(), 3, ["age", "wage"], confidential=["ill"], l=2, t=0.9, method="mdav", seed=1
+    )
     assess(_people(), _people(), quasi=["age", "wage"], confidential=["ill"])
     mixed_cases.warm()
     _prepared()

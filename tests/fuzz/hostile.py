@@ -1,4 +1,6 @@
-"""Hostile things: names, cells, columns, values of parameters, files with some bytes changed. All from one seeded source of chance."""
+"""Hostile things: names, cells, columns, values of parameters, files with some bytes changed. All
+from one seeded source of chance.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,156 @@ import pyarrow as pa
 from fuzz.judging import CANARY, CANARY_NUMBER
 
 NAMES = [
-    "age", "wage", "ill", "town", "Größe", "a b", "a,b", 'a"b', "a;b", "a\x1b[31mb", "a\x9bb", "a\nb", "a\r\nb", "\u202eevil", "=1+1", "-x",
-    "@x", "'", "", " ", "age ", "é" * 40, "x" * 300, "None", "nan", "0", "k", "__index_level_0__", "\U0001f600", "a\tb", "a\0b", "%s", "{x}", "\\",
-]  # fmt: skip
+    "age",
+    "wage",
+    "ill",
+    "town",
+    "Größe",
+    "a b",
+    "a,b",
+    'a"b',
+    "a;b",
+    "a\x1b[31mb",
+    "a\x9bb",
+    "a\nb",
+    "a\r\nb",
+    "\u202eevil",
+    "=1+1",
+    "-x",
+    "@x",
+    "'",
+    "",
+    " ",
+    "age ",
+    "é" * 40,
+    "x" * 300,
+    "None",
+    "nan",
+    "0",
+    "k",
+    "__index_level_0__",
+    "\U0001f600",
+    "a\tb",
+    "a\0b",
+    "%s",
+    "{x}",
+    "\\",
+]
 CELLS = [
-    "", " ", "NA", "nan", "inf", "-inf", "1e400", "-0", "007", "1,5", "1e5", "0x10", "+3", ".5", "5.", "٣", "１２", "true", "=1+1", "@x", "-",
-    '"', '""', "'", "a\nb", "\r", "\0", "\x1b[2J", "9" * 400, "1" + "0" * 30, "2024-01-01", "\ufeff", "\u2028", "é", "e\u0301",
-]  # fmt: skip
+    "",
+    " ",
+    "NA",
+    "nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "-0",
+    "007",
+    "1,5",
+    "1e5",
+    "0x10",
+    "+3",
+    ".5",
+    "5.",
+    "٣",
+    "１２",
+    "true",
+    "=1+1",
+    "@x",
+    "-",
+    '"',
+    '""',
+    "'",
+    "a\nb",
+    "\r",
+    "\0",
+    "\x1b[2J",
+    "9" * 400,
+    "1" + "0" * 30,
+    "2024-01-01",
+    "\ufeff",
+    "\u2028",
+    "é",
+    "e\u0301",
+]
 ODD: list[Any] = [
-    None, True, False, 0, 1, 2, 3, -1, 2.5, 1e308, math.inf, -math.inf, math.nan, 10**30, -(10**30), "", "3", "x", "no", b"x", [], {}, (), [1], ["age"],
-    ["age", "age"], {"age": 1}, object(), 1j, np.int64(3), np.float32(2.0), np.array([1, 2]), np.nan, decimal.Decimal("3"), set(), print, int,
-    datetime.date(2020, 1, 1), "\x1b[31m", "x" * 1000, ["\0"], [None], [[1]], float, "2020-13-45", pd.NA, pd.NaT, range(3), "auto", "mdav", "zscore",
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    2,
+    3,
+    -1,
+    2.5,
+    1e308,
+    math.inf,
+    -math.inf,
+    math.nan,
+    10**30,
+    -(10**30),
+    "",
+    "3",
+    "x",
+    "no",
+    b"x",
+    [],
+    {},
+    (),
+    [1],
+    ["age"],
+    ["age", "age"],
+    {"age": 1},
+    object(),
+    1j,
+    np.int64(3),
+    np.float32(2.0),
+    np.array([1, 2]),
+    np.nan,
+    decimal.Decimal("3"),
+    set(),
+    print,
+    int,
+    datetime.date(2020, 1, 1),
+    "\x1b[31m",
+    "x" * 1000,
+    ["\0"],
+    [None],
+    [[1]],
+    float,
+    "2020-13-45",
+    pd.NA,
+    pd.NaT,
+    range(3),
+    "auto",
+    "mdav",
+    "zscore",
+]
 JSON: list[Any] = [
-    None, True, False, 0, 1, -1, 2.5, 1e308, 10**30, "", "x", "\x1b[31m", [], {}, [1], {"a": 1}, [[[]]], "9" * 50, ["age"], -0.0, "mdav", [None], 1e-320,
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2.5,
+    1e308,
+    10**30,
+    "",
+    "x",
+    "\x1b[31m",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    [[[]]],
+    "9" * 50,
+    ["age"],
+    -0.0,
+    "mdav",
+    [None],
+    1e-320,
+]
 
 
 def canary(rng: random.Random) -> str:
@@ -59,7 +196,9 @@ def names(rng: random.Random, count: int) -> list[str]:
 
 
 def csv_bytes(rng: random.Random) -> tuple[bytes, list[str], list[str]]:
-    """A csv file with something wrong, or not, the names of its columns, and those names that a lost end of line has made."""
+    """A csv file with something wrong, or not, the names of its columns, and those names that a
+    lost end of line has made.
+    """
     rows, columns = rng.choice([0, 1, 2, 5, 12, 12, 40, 40]), rng.randint(1, 5)
     header = names(rng, columns)
     delimiter = rng.choice(",,,;\t|")
@@ -73,7 +212,8 @@ def csv_bytes(rng: random.Random) -> tuple[bytes, list[str], list[str]]:
     end = rng.choice(["\n", "\n", "\r\n", "\r"])
     quote = rng.random() < 0.8
     text = end.join(
-        delimiter.join(quoted(cell, delimiter) if quote else cell for cell in line) for line in lines
+        delimiter.join(quoted(cell, delimiter) if quote else cell for cell in line)
+        for line in lines
     )
     text += end if rng.random() < 0.8 else ""
     encoding = rng.choice(["utf-8"] * 8 + ["utf-8-sig", "utf-16", "latin-1"])
@@ -83,9 +223,11 @@ def csv_bytes(rng: random.Random) -> tuple[bytes, list[str], list[str]]:
 
 
 def fused_names(content: bytes, header: list[str]) -> list[str]:
-    """What the first line of a damaged file has for names where an end of line was lost: a name, and a value of the first record.
+    """What the first line of a damaged file has for names where an end of line was lost: a name,
+    and a value of the first record.
 
-    These are names now, and whoever reads the file is told them; values by themselves, and those of other places, are not among them.
+    These are names now, and whoever reads the file is told them; values by themselves, and those of
+    other places, are not among them.
 
     >>> fused_names(b"age,q048151623062,48151623911\\n", ["age", "q0"])
     ['q048151623062']
@@ -141,7 +283,9 @@ def arrow_column(rng: random.Random, n: int) -> pa.Array | pa.ChunkedArray:
 
 def _texts(rng: random.Random, n: int) -> list[str | None]:
     values = [canary(rng) for _ in range(rng.randint(1, 4))]
-    return [rng.choice([*values, None]) if rng.random() < 0.2 else rng.choice(values) for _ in range(n)]
+    return [
+        rng.choice([*values, None]) if rng.random() < 0.2 else rng.choice(values) for _ in range(n)
+    ]
 
 
 def _bad_utf8(rng: random.Random, n: int) -> pa.Array:
@@ -149,8 +293,12 @@ def _bad_utf8(rng: random.Random, n: int) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), n, [None, offsets, pa.py_buffer(b"\xff" * n)])
 
 
-def _of(kind: pa.DataType, make: Callable[[random.Random], Any]) -> Callable[[random.Random, int], pa.Array]:
-    return lambda rng, n: pa.array([make(rng) if rng.random() < 0.97 else None for _ in range(n)], kind)
+def _of(
+    kind: pa.DataType, make: Callable[[random.Random], Any]
+) -> Callable[[random.Random, int], pa.Array]:
+    return lambda rng, n: pa.array(
+        [make(rng) if rng.random() < 0.97 else None for _ in range(n)], kind
+    )
 
 
 def _coded(rng: random.Random, n: int) -> pa.Array:
@@ -158,7 +306,9 @@ def _coded(rng: random.Random, n: int) -> pa.Array:
     codes = pa.array(
         [rng.randrange(len(levels)) if rng.random() < 0.9 else None for _ in range(n)], pa.int8()
     )
-    return pa.DictionaryArray.from_arrays(codes, pa.array(levels, pa.string()), ordered=rng.random() < 0.5)
+    return pa.DictionaryArray.from_arrays(
+        codes, pa.array(levels, pa.string()), ordered=rng.random() < 0.5
+    )
 
 
 ARROW: list[Callable[[random.Random, int], Any]] = [
@@ -167,14 +317,18 @@ ARROW: list[Callable[[random.Random, int], Any]] = [
     lambda rng, n: pa.array(_texts(rng, n), pa.string()),
     lambda rng, n: pa.array(_texts(rng, n), pa.large_string()),
     lambda rng, n: pa.array(_texts(rng, n), pa.string_view()),
-    _coded, _coded,
+    _coded,
+    _coded,
     _bad_utf8,
     _of(pa.int8(), lambda rng: rng.randint(-128, 127)),
     _of(pa.uint64(), lambda rng: rng.choice([0, 2**64 - 1, 2**63])),
     _of(pa.int64(), lambda rng: rng.choice([-(2**63), 2**63 - 1, 0])),
     _of(pa.float16(), lambda rng: np.float16(rng.random())),
     _of(pa.float32(), lambda rng: rng.random()),
-    _of(pa.float64(), lambda rng: rng.choice([math.nan, math.inf, -math.inf, 1e308, 5e-324, -0.0, 1.5])),
+    _of(
+        pa.float64(),
+        lambda rng: rng.choice([math.nan, math.inf, -math.inf, 1e308, 5e-324, -0.0, 1.5]),
+    ),
     _of(pa.decimal128(38, 5), lambda rng: decimal.Decimal(rng.randrange(10**9)) / 100),
     _of(pa.decimal256(60, 5), lambda rng: decimal.Decimal(rng.randrange(10**9)) / 100),
     _of(pa.bool_(), lambda rng: rng.random() < 0.5),
@@ -193,8 +347,10 @@ ARROW: list[Callable[[random.Random, int], Any]] = [
     _of(pa.json_(), lambda rng: json.dumps({"a": canary(rng)})),
     lambda rng, n: pa.nulls(n),
     lambda rng, n: pa.nulls(n, pa.string()),
-    lambda rng, n: pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "x", "y"), pa.array(range(n), pa.int64())),
-]  # fmt: skip
+    lambda rng, n: pa.ExtensionArray.from_storage(
+        pa.opaque(pa.int64(), "x", "y"), pa.array(range(n), pa.int64())
+    ),
+]
 
 PANDAS: list[Callable[[random.Random, int], Any]] = [
     lambda rng, n: [float(number(rng)) for _ in range(n)],
@@ -270,7 +426,9 @@ def frame(rng: random.Random) -> Any:
 
 
 def arrow_table(rng: random.Random) -> pa.Table:
-    """An Arrow table with odd columns, perhaps sliced or in chunks, perhaps with names that are the same."""
+    """An Arrow table with odd columns, perhaps sliced or in chunks, perhaps with names that are the
+    same.
+    """
     n, columns = rng.choice([0, 1, 6, 12, 30]), rng.randint(0, 3)
     made = [
         pa.array([float(number(rng) + i) for i in range(n)]),

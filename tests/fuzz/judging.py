@@ -27,10 +27,13 @@ from microagg.kernels.compiling import seconds_compiling
 
 MOST_SECONDS = 10.0
 CANARY = "canary"
-"""What every confidential text begins with; numbers that must not be told begin with the other one."""
+"""What every confidential text begins with; numbers that must not be told begin with the other one.
+"""
 CANARY_NUMBER = "48151623"
 A_BUG = "This is a bug"
-"""What is said where a check of our own finds that something went wrong before: nothing a user could do would lead there."""
+"""What is said where a check of our own finds that something went wrong before: nothing a user
+could do would lead there.
+"""
 
 
 class Finding(AssertionError):
@@ -40,7 +43,8 @@ class Finding(AssertionError):
 def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
     """Run a command in this process and judge what it says; returns its exit code.
 
-    `fused` are names of columns that a lost end of line has made of a name and a value: they are told whole, as names are.
+    `fused` are names of columns that a lost end of line has made of a name and a value: they are
+    told whole, as names are.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     code: Any = 0
@@ -64,7 +68,8 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
     if A_BUG in complained:
         raise Finding(complained)
     one_sentence = len(complained.splitlines()) == 1 and complained.startswith("error: ")
-    # 3 is the answer no of `check`, which is no error, and a guarantee or a release that is not what it should be
+    # 3 is the answer no of `check`, which is no error, and a guarantee or a release that is not
+    # what it should be
     if not one_sentence and (code == 2 or (code == 3 and complained)):
         raise Finding(f"not one sentence: {complained!r}")
     if code == 0 and complained:
@@ -79,7 +84,9 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
 
 
 def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a function of the package; what it raises must be an error of ours, without a value in it. None if it raised."""
+    """Call a function of the package; what it raises must be an error of ours, without a value in
+    it. None if it raised.
+    """
     try:
         return function(*arguments, **named)
     except MicroaggError as error:
@@ -88,7 +95,9 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         if A_BUG in str(error):
             raise Finding("".join(traceback.format_exception(error))) from None
         check_canaries(str(error), "in an error")
-        if error.__cause__ is not None or (not error.__suppress_context__ and error.__context__ is not None):
+        if error.__cause__ is not None or (
+            not error.__suppress_context__ and error.__context__ is not None
+        ):
             shown = "".join(traceback.format_exception(error))
             check_canaries(shown, "in a traceback")
         return None
@@ -103,13 +112,17 @@ def check_canaries(text: str, where: str, *, numbers: bool = True) -> None:
 
 def check_escapes(text: str) -> None:
     """No name may steer the terminal."""
-    odd = {mark for mark in text if (ord(mark) < 32 and mark not in "\n\t") or 127 <= ord(mark) < 160}
+    odd = {
+        mark for mark in text if (ord(mark) < 32 and mark not in "\n\t") or 127 <= ord(mark) < 160
+    }
     if odd:
         raise Finding(f"raw control characters {odd!r}: {text!r}")
 
 
 def check_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
-    """Nothing half written stays, and no public file tells a value; reports show the levels that are released."""
+    """Nothing half written stays, and no public file tells a value; reports show the levels that
+    are released.
+    """
     for path in folder.iterdir():
         if path.name.endswith(".part"):
             raise Finding(f"left behind: {path.name}")
@@ -127,13 +140,18 @@ def check_leftovers(folder: Path, fused: Sequence[str] = ()) -> None:
 
 
 def _released_texts(folder: Path) -> set[str]:
-    """The canaries in the quasi-identifying columns of the released table: what everybody has anyway."""
+    """The canaries in the quasi-identifying columns of the released table: what everybody has
+    anyway.
+    """
     for name in (f"out{ending}" for ending in tables.ENDINGS):
         if (folder / name).exists():
             roles = json.loads((folder / f"{name}.public.json").read_text("utf-8"))["roles"]
             columns = columns_of(folder / name)
             told = "\n".join(
-                str(cell) for column, role in roles.items() if role == "quasi" for cell in columns[column]
+                str(cell)
+                for column, role in roles.items()
+                if role == "quasi"
+                for cell in columns[column]
             )
             return set(re.findall(rf"{CANARY}-[0-9]+", told))
     return set()

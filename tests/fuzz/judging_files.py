@@ -1,4 +1,6 @@
-"""Whether a released file keeps k, l, t and units for everybody who reads it; counted here, by nothing of microagg."""
+"""Whether a released file keeps k, l, t and units for everybody who reads it; counted here, by
+nothing of microagg.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Confidential:
 
     name: str
     ordered: bool = False
-    """Whether t goes by places among the values of the table; else all values are equally far apart."""
+    """Whether t goes by places among the values of the table; else all values are equally far
+    apart.
+    """
     order: tuple[str, ...] = ()
     """Of texts with an order: all of them, in that order."""
 
@@ -58,7 +62,9 @@ def broken_promises(path: Path, promise: Promise) -> list[str]:
                 view = read(path)
                 found += [f"{view.reader}: {what}" for what in _broken(view, promise)]
             except Exception as error:  # of whichever library
-                found.append(f"reader {number} of {path.name} fails: {type(error).__name__}: {error}")
+                found.append(
+                    f"reader {number} of {path.name} fails: {type(error).__name__}: {error}"
+                )
     return found
 
 
@@ -91,7 +97,10 @@ def _broken(view: View, promise: Promise) -> Iterator[str]:
 def _too_small(classes: Sequence[Sequence[int]], k: int, what: str) -> Iterator[str]:
     small = [len(rows) for rows in classes if len(rows) < k]
     if small or not classes:
-        yield f"k = {k}: {len(small)} of {len(classes)} {what} are smaller, the smallest has {min(small, default=0)}"
+        yield (
+            f"k = {k}: {len(small)} of {len(classes)} {what} are smaller, the smallest has "
+            f"{min(small, default=0)}"
+        )
 
 
 def _few_units(classes: Sequence[Sequence[int]], units: Sequence[int], k: int) -> Iterator[str]:
@@ -108,7 +117,9 @@ def _little_diversity(
 ) -> Iterator[str]:
     assert promise.l is not None
     for rows in classes:
-        counts = sorted(Counter(cells[row] for row in rows if cells[row] is not None).values(), reverse=True)
+        counts = sorted(
+            Counter(cells[row] for row in rows if cells[row] is not None).values(), reverse=True
+        )
         if promise.diversity == "distinct":
             kept = len(counts) >= promise.l
         elif promise.diversity == "entropy":

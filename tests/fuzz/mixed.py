@@ -1,4 +1,6 @@
-"""Mixed tables for the fuzz: categories, orders, dates, truths, gaps, special codes; what is said of such columns, and files that go with it."""
+"""Mixed tables for the fuzz: categories, orders, dates, truths, gaps, special codes; what is said
+of such columns, and files that go with it.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,34 @@ ODD_LEVELS = [
     "é",
     "\u202e",
 ]
-ODD_WORDS = ["", "0", "-1", "nan", "inf", "1e400", "x", "numeric", "mean", "97", "@", "@none.txt", "none.csv", "a<a", "<", ",", "9" * 30, "asked", "é"]  # fmt: skip
+ODD_WORDS = [
+    "",
+    "0",
+    "-1",
+    "nan",
+    "inf",
+    "1e400",
+    "x",
+    "numeric",
+    "mean",
+    "97",
+    "@",
+    "@none.txt",
+    "none.csv",
+    "a<a",
+    "<",
+    ",",
+    "9" * 30,
+    "asked",
+    "é",
+]
 
 
 @dataclass
 class Column:
-    """One column: what sort it is, and its cells as objects of Python, None where one is missing."""
+    """One column: what sort it is, and its cells as objects of Python, None where one is
+    missing.
+    """
 
     name: str
     sort: str
@@ -60,8 +84,14 @@ def table(rng: random.Random) -> list[Column]:
     """Some columns of all sorts, n records each; gaps and special codes in some."""
     n = rng.choice([3, 6, 9, 12, 24, 40])
     sorts = [rng.choice(list(SORTS)) for _ in range(rng.randint(1, 5))]
-    names = hostile.names(rng, len(sorts)) if rng.random() < 0.2 else [f"q{j}" for j in range(len(sorts))]
-    return [_column(rng, name, sort, n) for name, sort in zip(dict.fromkeys(names), sorts, strict=False)]
+    names = (
+        hostile.names(rng, len(sorts))
+        if rng.random() < 0.2
+        else [f"q{j}" for j in range(len(sorts))]
+    )
+    return [
+        _column(rng, name, sort, n) for name, sort in zip(dict.fromkeys(names), sorts, strict=False)
+    ]
 
 
 def _column(rng: random.Random, name: str, sort: str, n: int) -> Column:
@@ -100,11 +130,16 @@ def _truths(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
 
 def _dates(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
     first = datetime.date(rng.choice([1, 1600, 1969, 2024, 9990]), 1, 1)
-    return [first + datetime.timedelta(days=rng.randrange(rng.choice([1, 30, 3000]))) for _ in range(n)], []
+    return [
+        first + datetime.timedelta(days=rng.randrange(rng.choice([1, 30, 3000]))) for _ in range(n)
+    ], []
 
 
 def _stamps(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
-    first, step = datetime.datetime(rng.choice([1700, 2024, 2200]), 3, 30), rng.choice([86_400, 3600, 60, 1])
+    first, step = (
+        datetime.datetime(rng.choice([1700, 2024, 2200]), 3, 30),
+        rng.choice([86_400, 3600, 60, 1]),
+    )
     return [first + datetime.timedelta(seconds=step * rng.randrange(400)) for _ in range(n)], []
 
 
@@ -121,13 +156,24 @@ def _amounts(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
 
 
 SORTS: dict[str, Callable[[random.Random, int], tuple[list[Any], list[str]]]] = {
-    "numbers": _numbers, "decimals": _decimals, "codes": _codes, "texts": _texts, "order": _texts, "truths": _truths,
-    "dates": _dates, "stamps": _stamps, "times": _times, "spans": _spans, "amounts": _amounts,
-}  # fmt: skip
+    "numbers": _numbers,
+    "decimals": _decimals,
+    "codes": _codes,
+    "texts": _texts,
+    "order": _texts,
+    "truths": _truths,
+    "dates": _dates,
+    "stamps": _stamps,
+    "times": _times,
+    "spans": _spans,
+    "amounts": _amounts,
+}
 
 
 def csv_text(rng: random.Random, columns: list[Column]) -> str:
-    """The table as a csv file, each column with a marker and a pattern of its own, now and then an odd cell."""
+    """The table as a csv file, each column with a marker and a pattern of its own, now and then an
+    odd cell.
+    """
     odd = rng.choice([0.0, 0.0, 0.0, 0.02])
     markers = [rng.choice(MARKERS) for _ in columns]
     patterns = [rng.choice(PATTERNS) for _ in columns]
@@ -140,7 +186,9 @@ def csv_text(rng: random.Random, columns: list[Column]) -> str:
             ]
         )
     delimiter = rng.choice(",,;\t")
-    return "".join(delimiter.join(hostile.quoted(cell, delimiter) for cell in line) + "\n" for line in lines)
+    return "".join(
+        delimiter.join(hostile.quoted(cell, delimiter) for cell in line) + "\n" for line in lines
+    )
 
 
 def _typed(cell: Any, marker: str, pattern: str) -> str:
@@ -161,14 +209,23 @@ def arrow(rng: random.Random, columns: list[Column]) -> pa.Table:
 def _arrow_column(rng: random.Random, column: Column) -> pa.Array:
     zone = rng.choice([None, "UTC", "Europe/Vienna", "Asia/Kolkata"])
     kinds: dict[str, list[Any]] = {
-        "numbers": [pa.int64(), pa.uint64(), pa.float64()], "decimals": [pa.float64()], "codes": [pa.int8(), pa.int64(), pa.float32()],
-        "texts": [pa.string(), pa.large_string(), pa.string_view()], "order": [pa.string()], "truths": [pa.bool_()],
-        "dates": [pa.date32(), pa.date64()], "stamps": [pa.timestamp(unit, zone) for unit in ("s", "ms", "us")],
-        "times": [pa.time32("s"), pa.time64("ns")], "spans": [pa.duration("s"), pa.duration("ns")], "amounts": [pa.decimal128(30, 2), pa.decimal256(60, 4)],
-    }  # fmt: skip
+        "numbers": [pa.int64(), pa.uint64(), pa.float64()],
+        "decimals": [pa.float64()],
+        "codes": [pa.int8(), pa.int64(), pa.float32()],
+        "texts": [pa.string(), pa.large_string(), pa.string_view()],
+        "order": [pa.string()],
+        "truths": [pa.bool_()],
+        "dates": [pa.date32(), pa.date64()],
+        "stamps": [pa.timestamp(unit, zone) for unit in ("s", "ms", "us")],
+        "times": [pa.time32("s"), pa.time64("ns")],
+        "spans": [pa.duration("s"), pa.duration("ns")],
+        "amounts": [pa.decimal128(30, 2), pa.decimal256(60, 4)],
+    }
     if column.sort == "order" or (column.sort == "texts" and rng.random() < 0.3):
         levels = list(dict.fromkeys(column.levels))
-        codes = pa.array([None if cell is None else levels.index(cell) for cell in column.cells], pa.int16())
+        codes = pa.array(
+            [None if cell is None else levels.index(cell) for cell in column.cells], pa.int16()
+        )
         return pa.DictionaryArray.from_arrays(
             codes, pa.array(levels, pa.string()), ordered=column.sort == "order"
         )
@@ -182,7 +239,9 @@ def frame(rng: random.Random, columns: list[Column]) -> Any:
     if which == 0:
         return made
     if which == 1:  # which panics at the longest Decimals
-        short = [pa.decimal128(30, 2) if pa.types.is_decimal256(f.type) else f.type for f in made.schema]
+        short = [
+            pa.decimal128(30, 2) if pa.types.is_decimal256(f.type) else f.type for f in made.schema
+        ]
         return pl.DataFrame(made.cast(pa.schema(zip(made.column_names, short, strict=True))))
     if which == 2:
         plain = made.cast(pa.schema([pa.field(f.name, _for_pandas(f.type)) for f in made.schema]))
@@ -199,17 +258,23 @@ def said(rng: random.Random, columns: list[Column], folder: Path) -> dict[str, A
     ways = {
         "kinds": lambda column: {column.name: rng.choice(KINDS)},
         "nominal": lambda column: [column.name],
-        "ordinal": lambda column: rng.choice([[column.name], {column.name: _order(rng, column)}, {column.name: None}]),
+        "ordinal": lambda column: rng.choice(
+            [[column.name], {column.name: _order(rng, column)}, {column.name: None}]
+        ),
         "importance": lambda column: {column.name: rng.choice([2, 0.01, 1e6, 1e-300, 1e300])},
         "aggregate": lambda column: {column.name: rng.choice(AGGREGATES)},
         "hierarchy": lambda column: {column.name: _tree(rng, column, folder)},
-        "special": lambda column: {column.name: rng.choice([[97], 97, [97, 98], ["97", "refused"], list(range(200)), ["2024-01-01"]])},
+        "special": lambda column: {
+            column.name: rng.choice(
+                [[97], 97, [97, 98], ["97", "refused"], list(range(200)), ["2024-01-01"]]
+            )
+        },
         "na": lambda column: rng.choice(["NA", "-9", ["-9", "."], 97, ["2024-01-01"], "97"]),
         "missing": lambda column: rng.choice(["group", "error", "drop"]),
         "scale": lambda column: rng.choice(["zscore", "minmax", "robust", "rank", "none"]),
         "precision": lambda column: rng.choice(["column", "full"]),
         "cap": lambda column: {column.name: rng.choice(["90%", ("10%", "90%"), 50])},
-    }  # fmt: skip
+    }
     found: dict[str, Any] = {}
     for name in rng.sample(list(ways), rng.choice([0, 1, 2, 3])):
         found[name] = ways[name](rng.choice(columns))
@@ -227,7 +292,9 @@ def _order(rng: random.Random, column: Column) -> list[Any]:
 
 
 def _tree(rng: random.Random, column: Column, folder: Path) -> Any:
-    """A tree over the values of a column, as a file or as a dictionary; now and then it lacks one, or has two parents."""
+    """A tree over the values of a column, as a file or as a dictionary; now and then it lacks one,
+    or has two parents.
+    """
     values = list(dict.fromkeys(str(cell) for cell in (*column.levels, *column.known)))
     if rng.random() < 0.1:
         values = values[1:]
@@ -258,9 +325,13 @@ def _words(rng: random.Random, name: str, value: Any, folder: Path) -> list[str]
     found = []
     for column, given in value.items():
         if name == "ordinal" and given is not None:
-            levels = [str(each) for each in given] if isinstance(given, list | tuple) else [str(given)]
+            levels = (
+                [str(each) for each in given] if isinstance(given, list | tuple) else [str(given)]
+            )
             if rng.random() < 0.5:
-                hostile.write(folder / "levels.txt", hostile.changed(rng, "\n".join(levels).encode(), 0.1))
+                hostile.write(
+                    folder / "levels.txt", hostile.changed(rng, "\n".join(levels).encode(), 0.1)
+                )
                 found.append(f"{column}=@levels.txt")
             else:
                 found.append(f"{column}={'<'.join(levels)}")

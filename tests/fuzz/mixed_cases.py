@@ -1,4 +1,6 @@
-"""What is done with mixed tables: commands and calls with hostile settings; whatever comes out is counted without microagg, and repeated."""
+"""What is done with mixed tables: commands and calls with hostile settings; whatever comes out is
+counted without microagg, and repeated.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +56,26 @@ def _commands(rng: random.Random, folder: Path, source: str, columns: list[mixed
         return _study(rng, folder, source, roles, more, k)
     by = ["--method", method, *(["--effort", "quick"] if method == "auto" else [])]
     others = names[len(quasi) :]
-    rest = ["--confidential", _in_quotes(others[-1]), "--l", "2"] if others and rng.random() < 0.4 else []
+    rest = (
+        ["--confidential", _in_quotes(others[-1]), "--l", "2"]
+        if others and rng.random() < 0.4
+        else []
+    )
     arguments = [
-        "anonymize", source, target, "--k", str(k), *roles, *rest, "--rest", rng.choice(["keep", "drop"]), "--accept-risk", RISKS, *by, *more,
-    ]  # fmt: skip
+        "anonymize",
+        source,
+        target,
+        "--k",
+        str(k),
+        *roles,
+        *rest,
+        "--rest",
+        rng.choice(["keep", "drop"]),
+        "--accept-risk",
+        RISKS,
+        *by,
+        *more,
+    ]
     if rng.random() < 0.3:
         arguments += ["--report", rng.choice(["r.json", "r.md"])]
     if command(folder, *arguments) != 0:
@@ -75,11 +93,21 @@ def _in_quotes(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _study(rng: random.Random, folder: Path, source: str, roles: list[str], more: list[str], k: int) -> None:
+def _study(
+    rng: random.Random, folder: Path, source: str, roles: list[str], more: list[str], k: int
+) -> None:
     """Commands that look at a table and release nothing."""
     kept, skipped = (
         [],
-        ("--aggregate", "--missing", "--precision", "--cap", "--hierarchy", "--scale", "--importance"),
+        (
+            "--aggregate",
+            "--missing",
+            "--precision",
+            "--cap",
+            "--hierarchy",
+            "--scale",
+            "--importance",
+        ),
     )
     for option, word in zip(more[::2], more[1::2], strict=False):
         kept += [] if option in skipped else [option, word]
@@ -101,7 +129,9 @@ def _count(
     k: int,
     arguments: list[str],
 ) -> None:
-    """Classes of at least k, and no text that its column did not have, unless it was to be made coarser."""
+    """Classes of at least k, and no text that its column did not have, unless it was to be made
+    coarser.
+    """
     before, after = columns_of(folder / source), columns_of(folder / target)
     rows = list(zip(*(after[name] for name in quasi), strict=True))
     if mixed.smallest(rows) < k:
@@ -115,7 +145,9 @@ def _count(
                 - {""}
             )
             if odd:
-                raise Finding(f"a text that column {column.name!r} did not have: {sorted(odd)}, {arguments}")
+                raise Finding(
+                    f"a text that column {column.name!r} did not have: {sorted(odd)}, {arguments}"
+                )
 
 
 def mixed_frame(rng: random.Random, folder: Path) -> None:
@@ -132,7 +164,13 @@ def mixed_frame(rng: random.Random, folder: Path) -> None:
     k, asked = rng.choice([2, 3, 7]), mixed.said(rng, columns, folder)
     method = rng.choice(METHODS)
     params = {"effort": "quick"} if method == "auto" else {}
-    named = {"quasi": quasi, "rest": "keep", "method": method, "seed": 1, "accept_risk": RISKS.split(",")}
+    named = {
+        "quasi": quasi,
+        "rest": "keep",
+        "method": method,
+        "seed": 1,
+        "accept_risk": RISKS.split(","),
+    }
     if len(names) > len(quasi) and rng.random() < 0.3:
         named |= {"confidential": names[-1:], "l": 2}
     release = call(ma.anonymize, table, k, **{**named, **asked}, **params)
@@ -147,7 +185,9 @@ def mixed_frame(rng: random.Random, folder: Path) -> None:
 
 
 def _judge_frame(table: Any, release: Any, quasi: list[str], k: int, asked: dict[str, Any]) -> None:
-    """Classes of at least k; types as they were; the same again from settings that went through JSON."""
+    """Classes of at least k; types as they were; the same again from settings that went through
+    JSON.
+    """
     told = release._arrow.select(quasi).to_pydict()
     if mixed.smallest(list(zip(*told.values(), strict=True))) < k:
         raise Finding(f"a class below k: {asked}")
@@ -198,14 +238,34 @@ def _prepared() -> Path:
         lines = ["age,town,school,born"]
         for i in range(24):
             age = "" if i % 7 == 0 else "97" if i % 11 == 0 else str(hostile.number(rng))
-            lines.append(f"{age},{rng.choice(towns)},{rng.choice([*schools, ''])},2001-02-{1 + i:02d}")
+            lines.append(
+                f"{age},{rng.choice(towns)},{rng.choice([*schools, ''])},2001-02-{1 + i:02d}"
+            )
         hostile.write(folder / "in.csv", "\n".join([*lines, ""]).encode())
         tree = "".join(f"{town};{schools[place % 2]};*\n" for place, town in enumerate(towns))
         hostile.write(folder / "tree.csv", tree.encode())
         command(
-            folder, "anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "age,town,school,born", "--method", "mdav", "--seed", "1",
-            "--special", "age=97", "--ordinal", f"school={'<'.join(schools)}", "--hierarchy", "town=tree.csv", "--aggregate", "town=generalise",
-        )  # fmt: skip
+            folder,
+            "anonymize",
+            "in.csv",
+            "out.csv",
+            "--k",
+            "3",
+            "--quasi",
+            "age,town,school,born",
+            "--method",
+            "mdav",
+            "--seed",
+            "1",
+            "--special",
+            "age=97",
+            "--ordinal",
+            f"school={'<'.join(schools)}",
+            "--hierarchy",
+            "town=tree.csv",
+            "--aggregate",
+            "town=generalise",
+        )
         _FOLDER.append(folder)
     return _FOLDER[0]
 

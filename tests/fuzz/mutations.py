@@ -24,9 +24,23 @@ OTHERS = (".xlsx", ".sav", ".zsav", ".dta", ".xpt", ".sas7bdat", ".parquet", ".a
 ENDINGS = (*TEXTS, *PACKED, *OTHERS, *OTHERS, *OTHERS)
 """Binary files more often: they have more to break."""
 EXTREMES = [
-    b"\xff" * 4, b"\xff" * 8, b"\0" * 4, b"\0" * 8, b"\x7f" + b"\xff" * 7, b"\xff\xff\xff\x7f", b"\x80" + b"\0" * 7,
-    struct.pack("<q", 1 << 40), struct.pack("<i", 1 << 30), struct.pack(">i", 1 << 30), b"\x01\0\0\0", b"\xfe\xff", b"\n", b'"', b",", b"\r",
-]  # fmt: skip
+    b"\xff" * 4,
+    b"\xff" * 8,
+    b"\0" * 4,
+    b"\0" * 8,
+    b"\x7f" + b"\xff" * 7,
+    b"\xff\xff\xff\x7f",
+    b"\x80" + b"\0" * 7,
+    struct.pack("<q", 1 << 40),
+    struct.pack("<i", 1 << 30),
+    struct.pack(">i", 1 << 30),
+    b"\x01\0\0\0",
+    b"\xfe\xff",
+    b"\n",
+    b'"',
+    b",",
+    b"\r",
+]
 RECORDS = 60
 
 
@@ -43,7 +57,9 @@ def mutated(number: int) -> tuple[str, bytes]:
 
 
 def _changed(rng: random.Random, content: bytes) -> bytes:
-    """Some changes, one after another; most of them where the description of a file lies: at its ends."""
+    """Some changes, one after another; most of them where the description of a file lies: at its
+    ends.
+    """
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
         content = rng.choice(CHANGES)(rng, content)
     return content
@@ -53,7 +69,9 @@ def _place(rng: random.Random, content: bytes) -> int:
     size = len(content)
     near = min(size, 600)
     return (
-        rng.choice([rng.randrange(size), rng.randrange(near), size - 1 - rng.randrange(near)]) if size else 0
+        rng.choice([rng.randrange(size), rng.randrange(near), size - 1 - rng.randrange(near)])
+        if size
+        else 0
     )
 
 
@@ -140,7 +158,10 @@ def _good(ending: str) -> tuple[bytes, ...]:
 def _written(table: pa.Table, path: Path, ending: str) -> bytes:
     if ending == ".sas7bdat":
         sas7bdat.write(
-            {"age": [float(each) for each in table["age"].to_pylist()], "name": table["name"].to_pylist()},
+            {
+                "age": [float(each) for each in table["age"].to_pylist()],
+                "name": table["name"].to_pylist(),
+            },
             path,
         )
     elif ending == ".feather":  # what is not compressed is read as it stands

@@ -1,6 +1,8 @@
-"""Who reads a released file, and what each of them sees: classes as that reader groups rows, and the confidential values of each row.
+"""Who reads a released file, and what each of them sees: classes as that reader groups rows, and
+the confidential values of each row.
 
-Nothing here is of microagg: a file is read by pandas, polars, DuckDB, Arrow, openpyxl and pyreadstat, whichever know its format.
+Nothing here is of microagg: a file is read by pandas, polars, DuckDB, Arrow, openpyxl and
+pyreadstat, whichever know its format.
 """
 
 from __future__ import annotations
@@ -77,17 +79,23 @@ def _polars_view(reader: str, frame: pl.DataFrame, *, typed: bool = True) -> Vie
 def _duckdb_view(reader: str, query: str, *, typed: bool = True) -> View:
     connection = duckdb.connect()
     connection.execute("set threads to 1")
-    connection.execute(f'create table released as select row_number() over () - 1 as "{ROW}", * from {query}')
+    connection.execute(
+        f'create table released as select row_number() over () - 1 as "{ROW}", * from {query}'
+    )
     (records,) = connection.execute("select count(*) from released").fetchone() or (0,)
     names = [row[0] for row in connection.execute("describe released").fetchall()][1:]
 
     def classes(columns: Sequence[str]) -> Classes:
         listed = ", ".join(_quoted(name) for name in columns)
-        rows = connection.execute(f'select list("{ROW}") from released group by {listed}').fetchall()
+        rows = connection.execute(
+            f'select list("{ROW}") from released group by {listed}'
+        ).fetchall()
         return [rows_of_class for (rows_of_class,) in rows]
 
     def values(name: str) -> list[Any]:
-        rows = connection.execute(f'select {_quoted(name)} from released order by "{ROW}"').fetchall()
+        rows = connection.execute(
+            f'select {_quoted(name)} from released order by "{ROW}"'
+        ).fetchall()
         return [_without_nan(cell) for (cell,) in rows]
 
     return View(reader, int(records), names, classes, values, typed)
@@ -111,7 +119,9 @@ def _arrow_view(reader: str, table: pa.Table, *, typed: bool = True) -> View:
 
 
 def _bits_view(reader: str, table: pa.Table) -> View:
-    """Rows told apart by the bits of their cells, and by the indices of their categories: the strictest reader there can be."""
+    """Rows told apart by the bits of their cells, and by the indices of their categories: the
+    strictest reader there can be.
+    """
 
     def classes(names: Sequence[str]) -> Classes:
         return _by_key(list(zip(*(_bits(table.column(name)) for name in names), strict=True)))
@@ -127,7 +137,9 @@ def _rows_view(reader: str, names: list[str], rows: list[tuple[Any, ...]]) -> Vi
 
     def classes(columns: Sequence[str]) -> Classes:
         places = [names.index(name) for name in columns]
-        return _by_key([tuple((type(row[at]).__name__, repr(row[at])) for at in places) for row in rows])
+        return _by_key(
+            [tuple((type(row[at]).__name__, repr(row[at])) for at in places) for row in rows]
+        )
 
     def values(name: str) -> list[Any]:
         at = names.index(name)
@@ -181,8 +193,12 @@ def _workbook(path: Path) -> View:
 
 
 def _packaged(path: Path, read: Callable[..., Any]) -> View:
-    frame, _ = read(str(path), user_missing=True) if read is not pyreadstat.read_xport else read(str(path))
-    return _rows_view("pyreadstat", list(frame.columns), list(frame.itertuples(index=False, name=None)))
+    frame, _ = (
+        read(str(path), user_missing=True) if read is not pyreadstat.read_xport else read(str(path))
+    )
+    return _rows_view(
+        "pyreadstat", list(frame.columns), list(frame.itertuples(index=False, name=None))
+    )
 
 
 def _spss(path: Path) -> View:
@@ -195,7 +211,9 @@ CSV: list[Callable[[Path], View]] = [
         "pandas, to the letter", pd.read_csv(path, dtype=str, keep_default_na=False), typed=False
     ),
     lambda path: _polars_view("polars", pl.read_csv(path, infer_schema_length=None)),
-    lambda path: _polars_view("polars, to the letter", pl.read_csv(path, infer_schema=False), typed=False),
+    lambda path: _polars_view(
+        "polars, to the letter", pl.read_csv(path, infer_schema=False), typed=False
+    ),
     lambda path: _duckdb_view("DuckDB", f"read_csv('{path}', header=true, sample_size=-1)"),
     lambda path: _duckdb_view(
         "DuckDB, to the letter", f"read_csv('{path}', header=true, all_varchar=true)", typed=False
@@ -229,7 +247,10 @@ READERS: dict[str, list[Callable[[Path], View]]] = {
     ".feather": FEATHER,
     ".arrow": FEATHER,
     ".xlsx": [_workbook, lambda path: _frame_view("pandas", pd.read_excel(path))],
-    ".sav": [_spss, lambda path: _frame_view("pandas", pd.read_spss(path, convert_categoricals=False))],
+    ".sav": [
+        _spss,
+        lambda path: _frame_view("pandas", pd.read_spss(path, convert_categoricals=False)),
+    ],
     ".zsav": [_spss],
     ".dta": [
         lambda path: _packaged(path, pyreadstat.read_dta),
@@ -237,5 +258,6 @@ READERS: dict[str, list[Callable[[Path], View]]] = {
             "pandas", pd.read_stata(path, convert_categoricals=False, convert_missing=False)
         ),
     ],
-    ".xpt": [lambda path: _packaged(path, pyreadstat.read_xport)],  # pandas does not know this version
+    # pandas does not know this version
+    ".xpt": [lambda path: _packaged(path, pyreadstat.read_xport)],
 }

@@ -1,7 +1,9 @@
-"""Read files by the command line in a few processes with little memory, and judge each: success or one sentence, below a gigabyte.
+"""Read files by the command line in a few processes with little memory, and judge each: success or
+one sentence, below a gigabyte.
 
-python tests/fuzz/reading.py [--mutated N] [--start N] [--by-hand] [--folder F]: writes what was found, and a summary. A file that is
-found lies in the folder, under its name; the number in it makes it again.
+python tests/fuzz/reading.py [--mutated N] [--start N] [--by-hand] [--folder F]: writes what was
+found, and a summary. A file that is found lies in the folder, under its name; the number in it
+makes it again.
 """
 
 from __future__ import annotations
@@ -36,11 +38,39 @@ ROOM = 6 << 30
 A_BUG = ("a bug in microagg", "This is a bug", "Traceback", "not enough memory for this table")
 COMMANDS = (
     ("check", "{}", "--k", "3", "--quasi", "age"),
-    ("anonymize", "{}", "out.csv", "--k", "3", "--quasi", "age", "--rest", "drop", "--method", "mdav", "--seed", "1"),
+    (
+        "anonymize",
+        "{}",
+        "out.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--rest",
+        "drop",
+        "--method",
+        "mdav",
+        "--seed",
+        "1",
+    ),
     ("propose", "{}"),
     ("check", "{}", "--k", "3", "--quasi", "age", "--header", "--encoding", "utf-8"),
-    ("anonymize", "{}", "out.parquet", "--k", "3", "--quasi", "age", "--rest", "keep", "--method", "mdav", "--seed", "1"),
-)  # fmt: skip
+    (
+        "anonymize",
+        "{}",
+        "out.parquet",
+        "--k",
+        "3",
+        "--quasi",
+        "age",
+        "--rest",
+        "keep",
+        "--method",
+        "mdav",
+        "--seed",
+        "1",
+    ),
+)
 SETTINGS = ("anonymize", "good.csv", "out.csv", "--config", "{}")
 
 
@@ -57,7 +87,11 @@ class Outcome:
 
     def finding(self, size: int) -> str:
         """What must not happen; empty if nothing did."""
-        lines = [line for line in self.said.splitlines() if not line.startswith(("note: ", "compiling for"))]
+        lines = [
+            line
+            for line in self.said.splitlines()
+            if not line.startswith(("note: ", "compiling for"))
+        ]
         if self.code not in (0, 2, 3):
             return f"exit code {self.code}"
         if any(word in self.said for word in A_BUG):
@@ -73,8 +107,12 @@ class Outcome:
         return ""
 
 
-def outcomes(files: Iterable[tuple[str, bytes]], folder: Path, at_once: int = 100) -> Iterator[Outcome]:
-    """Run a command on each file, many of them in one process after another; one that dies is told, and the rest go on."""
+def outcomes(
+    files: Iterable[tuple[str, bytes]], folder: Path, at_once: int = 100
+) -> Iterator[Outcome]:
+    """Run a command on each file, many of them in one process after another; one that dies is told,
+    and the rest go on.
+    """
     names = []
     for number, (name, content) in enumerate(files):
         (folder / name).write_bytes(content)
@@ -108,7 +146,9 @@ def _in_one_process(wanted: list[tuple[str, tuple[str, ...]]], folder: Path) -> 
                 done += 1
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if done < len(wanted):
-            yield Outcome(wanted[done][0], " ".join(wanted[done][1]), status, "the process died", 0.0, 0.0)
+            yield Outcome(
+                wanted[done][0], " ".join(wanted[done][1]), status, "the process died", 0.0, 0.0
+            )
             done += 1
         wanted = wanted[done:]
 
@@ -194,7 +234,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="microagg-fuzz-") as name:
         folder = Path(name)
         warm(folder)
-        files = [mutations.mutated(number) for number in range(asked.start, asked.start + asked.mutated)]
+        files = [
+            mutations.mutated(number) for number in range(asked.start, asked.start + asked.mutated)
+        ]
         files += list(by_hand.files()) if asked.by_hand else []
         for outcome in outcomes(files, folder):
             size = (folder / outcome.name).stat().st_size
@@ -205,10 +247,13 @@ def main() -> int:
                 found += 1
                 asked.folder.mkdir(exist_ok=True)
                 shutil.copy(folder / outcome.name, asked.folder / outcome.name)
-                print(f"{outcome.name}: {why}: {outcome.command}: {outcome.said[:300]!r}", flush=True)
+                print(
+                    f"{outcome.name}: {why}: {outcome.command}: {outcome.said[:300]!r}", flush=True
+                )
     print(f"{sum(ended.values())} files, {found} findings; exit codes {dict(ended)}")
     print(
-        f"most memory {largest.megabytes:.0f} MB ({largest.name}), most time {slowest.seconds:.1f} s ({slowest.name})"
+        f"most memory {largest.megabytes:.0f} MB ({largest.name}), most time "
+        f"{slowest.seconds:.1f} s ({slowest.name})"
     )
     return int(found > 0)
 

@@ -1,7 +1,9 @@
-"""Random releases over methods, kinds, roles, aggregates and formats; in memory, in passes and on Dask.
+"""Random releases over methods, kinds, roles, aggregates and formats; in memory, in passes and on
+Dask.
 
-`make_case(seed)` says what is released and how, `play(case, folder)` releases it and lets every reader of the file count what it keeps.
-Tables are small, and have what readers differ about: NaN beside null, -0 beside 0, categories in any order, values that occur once.
+`make_case(seed)` says what is released and how, `play(case, folder)` releases it and lets every
+reader of the file count what it keeps. Tables are small, and have what readers differ about: NaN
+beside null, -0 beside 0, categories in any order, values that occur once.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ NAN = float("nan")
 
 
 class Broken(AssertionError):
-    """A release that somebody sees broken, or that failed in another way than by a sentence about the input."""
+    """A release that somebody sees broken, or that failed in another way than by a sentence about
+    the input.
+    """
 
 
 @dataclass
@@ -87,7 +91,9 @@ def make_case(seed: int, way: str | None = None) -> Case:
     dice = random.Random(seed)
     rng = np.random.default_rng([31, seed])
     way = way or dice.choices(WAYS, [60, 25, 15])[0]
-    making = _Making(rng, dice, dice.randint(50, 150) if way == "memory" else dice.randint(150, 400))
+    making = _Making(
+        rng, dice, dice.randint(50, 150) if way == "memory" else dice.randint(150, 400)
+    )
     k = dice.choice([2, 3, 3, 4, 5, 6])
     quasi = _quasi(making)
     unit = dice.random() < 0.12
@@ -102,10 +108,18 @@ def make_case(seed: int, way: str | None = None) -> Case:
     making.columns["name"] = [f"n{row}" for row in range(making.records)]
     making.columns["note"] = pa.array(rng.choice(["x", "y"], making.records)).dictionary_encode()
     settings = making.settings | {
-        "k": k, "quasi": quasi, "stratum": strata, "confidential": [each.name for each in confidential],
-        "identifier": ["name"], "rest": dice.choice(["drop", "keep"]), "seed": seed, "date": "2026-01-01",
-        "small_strata": "drop", "scale": dice.choice(["zscore", "zscore", "minmax", "rank"]), "method": method,
-    }  # fmt: skip
+        "k": k,
+        "quasi": quasi,
+        "stratum": strata,
+        "confidential": [each.name for each in confidential],
+        "identifier": ["name"],
+        "rest": dice.choice(["drop", "keep"]),
+        "seed": seed,
+        "date": "2026-01-01",
+        "small_strata": "drop",
+        "scale": dice.choice(["zscore", "zscore", "minmax", "rank"]),
+        "method": method,
+    }
     if method == "auto":
         settings["effort"] = "quick"
     elif by_column:
@@ -128,7 +142,9 @@ def make_case(seed: int, way: str | None = None) -> Case:
     )  # fmt: skip
     keep_order = unit or dice.random() < 0.1
     compared = way != "memory" and dice.random() < 0.34
-    return Case(seed, way, pa.table(making.columns), source, target, settings, promise, keep_order, compared)
+    return Case(
+        seed, way, pa.table(making.columns), source, target, settings, promise, keep_order, compared
+    )
 
 
 def _quasi(making: _Making) -> list[str]:
@@ -191,7 +207,9 @@ def _town(making: _Making, name: str) -> Any:
     shares = making.rng.dirichlet(np.ones(len(TREES)))
     towns = making.rng.choice(TREES, making.records, p=shares)
     if making.dice.random() < 0.2:
-        tree = pd.DataFrame({"value": TREES, "half": [town < "M" for town in TREES], "top": "*"}).astype(str)
+        tree = pd.DataFrame(
+            {"value": TREES, "half": [town < "M" for town in TREES], "top": "*"}
+        ).astype(str)
         making.say("hierarchy", name, tree)
         _choose(making, name, [*OF_CATEGORIES, "generalise", "generalise"])
     else:
@@ -251,9 +269,19 @@ def _text(making: _Making, name: str) -> Any:
 
 
 SORTS: dict[str, Callable[[_Making, str], Any]] = {
-    "whole": _whole, "real": _real, "money": _money, "day": _day, "town": _town, "rare": _rare, "category": _category,
-    "ordered": _ordered, "school": _school, "code": _code, "truth": _truth, "text": _text,
-}  # fmt: skip
+    "whole": _whole,
+    "real": _real,
+    "money": _money,
+    "day": _day,
+    "town": _town,
+    "rare": _rare,
+    "category": _category,
+    "ordered": _ordered,
+    "school": _school,
+    "code": _code,
+    "truth": _truth,
+    "text": _text,
+}
 
 
 def _strata(making: _Making) -> list[str]:
@@ -321,7 +349,9 @@ def _confidential(making: _Making, k: int) -> tuple[tuple[Confidential, ...], di
 
 
 def play(case: Case, folder: Path, engine: Any = None) -> str | None:
-    """Release a case and let everybody read it. Returns the sentence with which it was refused, or None; raises `Broken`."""
+    """Release a case and let everybody read it. Returns the sentence with which it was refused, or
+    None; raises `Broken`.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what was found out about a file
@@ -340,7 +370,9 @@ def _released(case: Case, folder: Path, engine: Any) -> Path:
     if case.way == "memory":
         if case.source.startswith("."):
             source = _written(case.table, folder / f"in{case.source}")
-            anonymize_file(source, _typed(target), keep_order=case.keep_order, threads=1, **case.settings)
+            anonymize_file(
+                source, _typed(target), keep_order=case.keep_order, threads=1, **case.settings
+            )
         else:
             release = ma.anonymize(_table_of(case), threads=1, **case.settings)
             release.save(_typed(target), keep_order=case.keep_order)
@@ -348,10 +380,14 @@ def _released(case: Case, folder: Path, engine: Any) -> Path:
     source = _written(case.table, folder / f"in{case.source}")
     how = {"memory": 1} if case.way == "beyond" else {"engine": engine}
     with small_tables():
-        anonymize_file(source, _typed(target), keep_order=case.keep_order, threads=1, **how, **case.settings)
+        anonymize_file(
+            source, _typed(target), keep_order=case.keep_order, threads=1, **how, **case.settings
+        )
         if case.compared:
             again = _place(folder / "again", "out", case.target)
-            anonymize_file(source, _typed(again), keep_order=case.keep_order, threads=1, **case.settings)
+            anonymize_file(
+                source, _typed(again), keep_order=case.keep_order, threads=1, **case.settings
+            )
             if _bytes_of(again) != _bytes_of(target):
                 raise Broken("in memory other bytes")
     return target
@@ -381,7 +417,9 @@ def _table_of(case: Case) -> Any:
 
 
 def _of_texts(table: pa.Table) -> pa.Table:
-    """Without categories of numbers, which polars and csv files do not have, and pandas not with NaN."""
+    """Without categories of numbers, which polars and csv files do not have, and pandas not with
+    NaN.
+    """
     for place, column in enumerate(table.columns):
         kind = column.type
         if pa.types.is_dictionary(kind) and not pa.types.is_string(kind.value_type):
@@ -401,7 +439,9 @@ def _written(table: pa.Table, path: Path) -> Path:
 
 @contextlib.contextmanager
 def small_tables() -> Iterator[None]:
-    """Blocks, runs, chunks and buckets so small that tables of some hundred records have several of each."""
+    """Blocks, runs, chunks and buckets so small that tables of some hundred records have several of
+    each.
+    """
     sizes = small_blocks.SIZES | {
         ("microagg.methods.search.blockwise", "MOST_AS_ONE"): 60,
         ("microagg.problem.blocks", "LARGEST"): 60,
@@ -428,9 +468,13 @@ def engine_here() -> Iterator[Any]:
         warnings.simplefilter("ignore")  # of what Dask leaves to the collector
         with (
             LocalCluster(
-                processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None,
-                silence_logs=logging.CRITICAL + 1, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                processes=False,
+                n_workers=1,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL + 1,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
-        ):  # fmt: skip
+        ):
             yield client

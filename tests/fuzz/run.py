@@ -1,7 +1,8 @@
-"""Fuzz until told to stop (Ctrl-C), and keep what is found: python tests/fuzz/run.py [--start N] [--count N] [--folder F] [--seed N]
+"""Fuzz until told to stop (Ctrl-C), and keep what is found: python tests/fuzz/run.py [--start N]
+[--count N] [--folder F] [--seed N]
 
-Every finding leaves a folder named after its number, with the files of the case and what went wrong. The number alone makes
-the case again: --seed N.
+Every finding leaves a folder named after its number, with the files of the case and what went
+wrong. The number alone makes the case again: --seed N.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _plays(seed: int, findings: Path) -> bool:
         shutil.copytree(folder, kept)
         (kept / "finding.txt").write_text(f"{finding}\n", "utf-8", errors="backslashreplace")
         print(
-            f"{seed} {cases.KINDS[seed % len(cases.KINDS)].__name__}: {str(finding).strip().splitlines()[-1][:150]!r}"
+            f"{seed} {cases.KINDS[seed % len(cases.KINDS)].__name__}: "
+            f"{str(finding).strip().splitlines()[-1][:150]!r}"
         )
         return False
     finally:

@@ -1,7 +1,9 @@
-"""Random releases, each read by everybody: python tests/fuzz/run_releases.py [--start N] [--releases N] [--folder F] [--seed N]
+"""Random releases, each read by everybody: python tests/fuzz/run_releases.py [--start N]
+[--releases N] [--folder F] [--seed N]
 
-Goes on until so many releases have been written; those that were refused are counted beside, by the beginning of their sentence.
-Every finding leaves a folder named after its number, which makes the case again: --seed N.
+Goes on until so many releases have been written; those that were refused are counted beside, by the
+beginning of their sentence. Every finding leaves a folder named after its number, which makes the
+case again: --seed N.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def main() -> int:
                 break
             if seed % 100 == 0:
                 print(
-                    f"{written.total()} written, {refused.total()} refused, {len(broken)} broken", flush=True
+                    f"{written.total()} written, {refused.total()} refused, {len(broken)} broken",
+                    flush=True,
                 )
     for what, count in sorted(written.items()):
         print(f"{count:5} {what}")
@@ -79,7 +82,9 @@ def _count(
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(folder, kept)
         (kept / "finding.txt").write_text(f"{finding}\n", "utf-8")
-        print(f"{case.seed} {case.way} {case.source} {case.target}: {str(finding)[:300]}", flush=True)
+        print(
+            f"{case.seed} {case.way} {case.source} {case.target}: {str(finding)[:300]}", flush=True
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,6 @@
-"""Hostile inputs, seeded: nothing but success or one sentence, in ten seconds, without a warning, and no confidential value told."""
+"""Hostile inputs, seeded: nothing but success or one sentence, in ten seconds, without a warning,
+and no confidential value told.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_hostile_inputs(block: int, tmp_path: Path) -> None:
         try:
             cases.play(seed, folder)
         except judging.Finding as finding:
-            raise AssertionError(f"python tests/fuzz/run.py --seed {seed} shows: {finding}") from None
+            raise AssertionError(
+                f"python tests/fuzz/run.py --seed {seed} shows: {finding}"
+            ) from None
 
 
 @pytest.mark.nightly

@@ -1,4 +1,6 @@
-"""The judge of hostile inputs tells apart what may be told: names that a lost end of line made, and levels that are released."""
+"""The judge of hostile inputs tells apart what may be told: names that a lost end of line made, and
+levels that are released.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from fuzz import hostile, judging
 def test_a_name_that_was_fused_with_a_value_is_a_name() -> None:
     content = b"q048151623062\r48151623911\r"
     assert hostile.fused_names(content, ["q0"]) == ["q048151623062"]
-    assert hostile.fused_names(b"48151623062\r48151623911\r", ["q0"]) == [], "a value by itself is none"
+    assert hostile.fused_names(b"48151623062\r48151623911\r", ["q0"]) == [], (
+        "a value by itself is none"
+    )
     assert hostile.fused_names(b"q0\r48151623062\r", ["q0"]) == []
 
 

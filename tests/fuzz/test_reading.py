@@ -1,4 +1,6 @@
-"""Mutated files and files by hand: success or one sentence, in little memory. A fixed sample each time, all of them nightly."""
+"""Mutated files and files by hand: success or one sentence, in little memory. A fixed sample each
+time, all of them nightly.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def test_a_number_makes_a_file_again() -> None:
 
 def _judged(*arguments: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(HERE / "reading.py"), *arguments], capture_output=True, text=True, timeout=7200
+        [sys.executable, str(HERE / "reading.py"), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=7200,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -55,7 +60,9 @@ def test_mutated_files(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_files_by_hand(tmp_path: Path) -> None:
-    assert len(by_hand.odd_texts()) * len(by_hand.TEXT_ENDINGS) + 2 * len(by_hand.odd_columns()) >= 300
+    assert (
+        len(by_hand.odd_texts()) * len(by_hand.TEXT_ENDINGS) + 2 * len(by_hand.odd_columns()) >= 300
+    )
     _judged("--by-hand", "--folder", str(tmp_path))
 
 

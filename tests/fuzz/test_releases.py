@@ -1,4 +1,6 @@
-"""Random releases, seeded: every file keeps k, l, t and units for pandas, polars, DuckDB, Arrow, openpyxl and pyreadstat."""
+"""Random releases, seeded: every file keeps k, l, t and units for pandas, polars, DuckDB, Arrow,
+openpyxl and pyreadstat.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def engine() -> Iterator[Any]:
 
 
 def played(seeds: range, folder: Path, engine: Any, way: str | None = None) -> Counter[str]:
-    """How many releases were written and how many refused; fails with the number of the case that shows something."""
+    """How many releases were written and how many refused; fails with the number of the case that
+    shows something.
+    """
     counts: Counter[str] = Counter()
     for seed in seeds:
         place = folder / str(seed)
@@ -34,7 +38,9 @@ def played(seeds: range, folder: Path, engine: Any, way: str | None = None) -> C
         try:
             refusal = releases.play(releases.make_case(seed, way), place, engine)
         except releases.Broken as broken:
-            raise AssertionError(f"python tests/fuzz/run_releases.py --seed {seed} shows: {broken}") from None
+            raise AssertionError(
+                f"python tests/fuzz/run_releases.py --seed {seed} shows: {broken}"
+            ) from None
         counts["written" if refusal is None else "refused"] += 1
     return counts
 
@@ -89,7 +95,12 @@ class TestTheJudge:
     @pytest.mark.parametrize("diversity", ["distinct", "entropy", "recursive"])
     def test_little_diversity(self, tmp_path: Path, diversity: str) -> None:
         columns = {"age": [30] * 3 + [40] * 3, "ill": ["flu", "flu", None, *self.ILL]}
-        promised = {"confidential": (Confidential("ill"),), "l": 2, "diversity": diversity, "c": 2.0}
+        promised = {
+            "confidential": (Confidential("ill"),),
+            "l": 2,
+            "diversity": diversity,
+            "c": 2.0,
+        }
         broken = self.found(tmp_path, columns, **promised)
         assert len(broken) == 5
 
@@ -104,9 +115,13 @@ class TestTheJudge:
         broken = self.found(tmp_path, {"age": [30] * 5}, units=(1, 1, 1, 2, 3))
         assert all("a unit has 3 of 5" in each for each in broken)
         assert len(broken) == 5
-        assert "a class of 2 units" in self.found(tmp_path, {"age": [30] * 4}, units=(1, 1, 2, 2))[0]
+        assert (
+            "a class of 2 units" in self.found(tmp_path, {"age": [30] * 4}, units=(1, 1, 2, 2))[0]
+        )
 
     def test_lost_records_and_identifiers(self, tmp_path: Path) -> None:
-        broken = self.found(tmp_path, {"age": [30] * 3, "name": ["a", "b", "c"]}, records=4, absent=("name",))
+        broken = self.found(
+            tmp_path, {"age": [30] * 3, "name": ["a", "b", "c"]}, records=4, absent=("name",)
+        )
         assert "3 records instead of 4" in broken[0]
         assert "columns that were to be left out" in broken[1]

@@ -1,7 +1,7 @@
 """The problems whose groups are known by their digests, and how to work them out.
 
-`python tests/golden/cases.py` writes the digests anew. That is right only where a change is meant to change results, and the
-commit then says why.
+`python tests/golden/cases.py` writes the digests anew. That is right only where a change is meant
+to change results, and the commit then says why.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def spread(n: int, d: int, seed: int) -> np.ndarray:
     """Heavy-tailed, correlated columns."""
     rng = np.random.default_rng(seed)
     return np.exp(
-        rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) + 0.3 * rng.standard_normal((n, d))
+        rng.standard_normal((n, 2)) @ rng.standard_normal((2, d))
+        + 0.3 * rng.standard_normal((n, d))
     )
 
 
@@ -85,10 +86,16 @@ def _methods() -> Iterator[tuple[str, Callable[[], str]]]:
             yield name, _case(points, k, method=method.name, **needed, **light)
             for params in _other_words(method, light):
                 told = ", ".join(f"{key}={value}" for key, value in params.items())
-                yield f"{name} {told}", _case(points, k, method=method.name, **needed, **light, **params)
+                yield (
+                    f"{name} {told}",
+                    _case(points, k, method=method.name, **needed, **light, **params),
+                )
             if method.scope != "record" or problem != "spread":
                 continue
-            yield f"{name} refined", _case(points, k, method=method.name, refine=True, **needed, **light)
+            yield (
+                f"{name} refined",
+                _case(points, k, method=method.name, refine=True, **needed, **light),
+            )
             for promise, asked in PROMISES.items():
                 yield (
                     f"{name} {promise}",
@@ -114,7 +121,10 @@ def _efforts() -> Iterator[tuple[str, Callable[[], str]]]:
             solved = SOLVED if effort in SOLVING else ""
             yield f"{solved}auto {problem} effort {effort}", _case(points, k, effort=effort)
             if effort not in SOLVING:
-                yield f"lns {problem} effort {effort}", _case(points, k, method="lns", effort=effort)
+                yield (
+                    f"lns {problem} effort {effort}",
+                    _case(points, k, method="lns", effort=effort),
+                )
         if effort == "prove":
             continue
         points, k = PROBLEMS["spread"]
@@ -140,9 +150,14 @@ def made_table() -> pa.Table:
 def _release(**asked: Any) -> Callable[[], str]:
     def digest() -> str:
         release = ma.anonymize(
-            made_table(), k=4, quasi=["age", "income", "debt"], identifier=["name"], confidential=["ill"],
-            seed=3, **asked,
-        )  # fmt: skip
+            made_table(),
+            k=4,
+            quasi=["age", "income", "debt"],
+            identifier=["name"],
+            confidential=["ill"],
+            seed=3,
+            **asked,
+        )
         columns = [release.table.column(name).to_pylist() for name in release.table.column_names]
         return hashlib.sha256(repr([release.table.column_names, columns]).encode()).hexdigest()[:16]
 

@@ -1,7 +1,7 @@
 """Releases whose files are known by their digests, in memory, out of core and on Dask.
 
-`python tests/golden/release_cases.py` records the digests anew. That is right only where a change is
-meant to change what is released, and the commit then says why.
+`python tests/golden/release_cases.py` records the digests anew. That is right only where a change
+is meant to change what is released, and the commit then says why.
 """
 
 from __future__ import annotations
@@ -91,7 +91,15 @@ class ReleaseCase:
 
 def release_cases() -> list[ReleaseCase]:
     """Return all cases."""
-    return [*_plain(), *_kinds(), *_roles(), *_guarantees(), *_aggregates(), *_formats(), *_methods()]
+    return [
+        *_plain(),
+        *_kinds(),
+        *_roles(),
+        *_guarantees(),
+        *_aggregates(),
+        *_formats(),
+        *_methods(),
+    ]
 
 
 def _case(name: str, table: str, **settings: Any) -> ReleaseCase:
@@ -132,7 +140,9 @@ def _roles() -> Iterator[ReleaseCase]:
         "households all roles", "households",
         weight="weight", stratum=["region"], unit="household", special={"hours": [97]},
     )  # fmt: skip
-    yield _case("companies small strata dropped", "companies", k=8, stratum=["sector"], small_strata="drop")
+    yield _case(
+        "companies small strata dropped", "companies", k=8, stratum=["sector"], small_strata="drop"
+    )
     yield _case("persons keep", "persons", keep=["diagnosis"], confidential=[])
     yield _case("companies keep", "companies", keep=["region"])
 
@@ -167,7 +177,12 @@ def _formats() -> Iterator[ReleaseCase]:
     yield ReleaseCase("companies arrow", "companies", {}, ".arrow", ".arrow")
     yield ReleaseCase("persons to parts", "persons", {}, ".parquet", "/")
     only = ("memory",)
-    for source, target in ((".xlsx", ".xlsx"), (".sav", ".sav"), (".dta", ".dta"), (".sav", ".csv")):
+    for source, target in (
+        (".xlsx", ".xlsx"),
+        (".sav", ".sav"),
+        (".dta", ".dta"),
+        (".sav", ".csv"),
+    ):
         name = f"persons {source} to {target}"
         yield ReleaseCase(name, "persons", {}, source, target, runtimes=only)
 
@@ -189,7 +204,9 @@ def digests_of(case: ReleaseCase, runtime: str, client: Any = None) -> dict[str,
         target = out / "parts" if case.target == "/" else out / f"out{case.target}"
         name = f"{target}/" if case.target == "/" else target
         with _runtime(runtime, client) as how:
-            release = anonymize_file(source, name, report=out / "report.html", **how, **case.arguments())
+            release = anonymize_file(
+                source, name, report=out / "report.html", **how, **case.arguments()
+            )
         if isinstance(release, OnDiskRelease) is (runtime == "memory"):
             raise AssertionError(f"{case.name} was not made {runtime}")
         return {

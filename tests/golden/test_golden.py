@@ -25,11 +25,16 @@ def _tested_versions() -> bool:
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:
     """The words for much effort take their time, and so does a release, which means balanced."""
-    return [pytest.mark.slow] if name.startswith("release") or any(word in name for word in LONG) else []
+    return (
+        [pytest.mark.slow]
+        if name.startswith("release") or any(word in name for word in LONG)
+        else []
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "digest"), [pytest.param(*case, id=case[0], marks=_marks(case[0])) for case in CASES.items()]
+    ("name", "digest"),
+    [pytest.param(*case, id=case[0], marks=_marks(case[0])) for case in CASES.items()],
 )
 def test_same_groups_as_ever(name: str, digest: Callable[[], str]) -> None:
     if name.startswith(SOLVED) and not _tested_versions():

@@ -56,7 +56,9 @@ def selection(runtime: str) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _tested_versions() -> None:
-    """Manifests name the versions of libraries, and reports hold pictures: other versions, other bytes."""
+    """Manifests name the versions of libraries, and reports hold pictures: other versions, other
+    bytes.
+    """
     wanted = dict(line.split("==") for line in CONSTRAINTS.read_text().splitlines() if "==" in line)
     for name in ("numpy", "numba", "pyarrow", "highspy", "matplotlib", "narwhals"):
         if importlib.metadata.version(name) != wanted[name]:

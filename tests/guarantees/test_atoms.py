@@ -1,4 +1,6 @@
-"""l and t where values are missing or special codes, against fractions and against linear programs."""
+"""l and t where values are missing or special codes, against fractions and against linear
+programs.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_groups_and_classes_with_atoms_are_judged_as_with_fractions(asked):
             labels = np.ones(n, np.int64)
             labels[members] = 0
             rest = np.flatnonzero(labels == 1).tolist()
-            kept = expected and (not rest or promised.is_kept(plain, rest, nominal=nominal, **asked))
+            kept = expected and (
+                not rest or promised.is_kept(plain, rest, nominal=nominal, **asked)
+            )
             findings = promise.evaluate(labels, 2 if rest else 1, (attribute,))
             assert all(finding.holds for finding in findings) == kept
             seen.add((expected, kept))
@@ -92,7 +96,9 @@ def test_the_check_finds_the_distances_of_the_oracle():
 
 
 def earth_movers(here: np.ndarray, overall: np.ndarray, atoms: int) -> float:
-    """The cheapest way to turn one distribution into the other; the last `atoms` entries are 1 away from everything else."""
+    """The cheapest way to turn one distribution into the other; the last `atoms` entries are 1 away
+    from everything else.
+    """
     m = len(here) - atoms
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
@@ -111,7 +117,9 @@ def earth_movers(here: np.ndarray, overall: np.ndarray, atoms: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.nightly) for s in range(1, 10))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.nightly) for s in range(1, 10))]
+)
 def test_the_distance_bounds_the_earth_movers_with_atoms_one_away(seed):
     rng, equal = np.random.default_rng(seed), 0
     for _ in range(60):
@@ -119,7 +127,9 @@ def test_the_distance_bounds_the_earth_movers_with_atoms_one_away(seed):
         values, atoms = np.minimum(random_column(rng, n), 6), random_atoms(rng, n)
         members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
         codes, known = (found := attribute_with(Kind.ORDINAL, values, atoms)).codes, found.known
-        here, overall = (np.bincount(x, minlength=found.distinct) / len(x) for x in (codes[members], codes))
+        here, overall = (
+            np.bincount(x, minlength=found.distinct) / len(x) for x in (codes[members], codes)
+        )
         least = earth_movers(here, overall, found.distinct - known)
         bound = float(promised.distance(told(values, atoms), members.tolist(), nominal=False))
         assert bound >= least - 1e-7
@@ -191,7 +201,9 @@ def test_a_gap_in_a_numeric_column_changes_little(gaps):
     counts = []
     for column in (wages, holed):
         chosen = pa.table({**{name: table.column(name) for name in quasi}, "income": column})
-        release = ma.anonymize(chosen, 5, quasi, confidential=["income"], t=0.4, effort="quick", seed=1)
+        release = ma.anonymize(
+            chosen, 5, quasi, confidential=["income"], t=0.4, effort="quick", seed=1
+        )
         assert release.anonymity.holds
         counts.append(len(release.anonymity.sizes))
     assert counts[0] > 20
@@ -206,7 +218,9 @@ def test_releases_with_gaps_keep_what_they_promise(method, asked):
     n = 90
     wages = np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 30, n).astype(np.float64))
     ills = [None if rng.random() < 0.4 else str(rng.choice(["a", "b", "c", "d"])) for _ in range(n)]
-    table = pa.table({"age": rng.normal(size=n), "size": rng.normal(size=n), "wage": wages, "ill": ills})
+    table = pa.table(
+        {"age": rng.normal(size=n), "size": rng.normal(size=n), "wage": wages, "ill": ills}
+    )
     release = ma.anonymize(
         table,
         3,
@@ -218,7 +232,9 @@ def test_releases_with_gaps_keep_what_they_promise(method, asked):
         **asked,
     )
     plain = [None if np.isnan(wage) else wage for wage in wages]
-    rows = list(zip(*(release.table.column(name).to_pylist() for name in ("age", "size")), strict=True))
+    rows = list(
+        zip(*(release.table.column(name).to_pylist() for name in ("age", "size")), strict=True)
+    )
     classes = promised.classes(rows)
     assert len(classes) > 1
     for members in classes:
@@ -242,12 +258,20 @@ def test_the_check_takes_kinds_and_codes():
         return ma.check(table, ["age"], 3, ["wage"], t=0.5, **said).findings[0].worst
 
     column = table.column("wage").to_pylist()
-    for said, nominal in (({}, False), ({"kinds": {"wage": "nominal"}}, True), ({"nominal": "wage"}, True)):
-        expected = max(promised.distance(column, part, nominal=nominal) for part in ([0, 1, 2], [3, 4, 5]))
+    for said, nominal in (
+        ({}, False),
+        ({"kinds": {"wage": "nominal"}}, True),
+        ({"nominal": "wage"}, True),
+    ):
+        expected = max(
+            promised.distance(column, part, nominal=nominal) for part in ([0, 1, 2], [3, 4, 5])
+        )
         assert farthest(**said) == pytest.approx(float(expected))
     turned = farthest(ordinal={"wage": [97, 10, 30, 20]})
     places = [None if wage is None else [97, 10, 30, 20].index(wage) for wage in column]
-    expected = max(promised.distance(places, part, nominal=False) for part in ([0, 1, 2], [3, 4, 5]))
+    expected = max(
+        promised.distance(places, part, nominal=False) for part in ([0, 1, 2], [3, 4, 5])
+    )
     assert turned == pytest.approx(float(expected))
 
 
@@ -257,7 +281,10 @@ def test_the_check_takes_kinds_and_codes():
         ({"kinds": {"wage": "odd"}}, "one of numeric"),
         ({"kinds": {"wages": "nominal"}}, "no column 'wages'"),
         ({"special": {"wages": [97]}}, "no column 'wages'"),
-        ({"kinds": {"wage": "numeric"}, "nominal": ["wage"]}, "numeric by kinds and nominal by nominal"),
+        (
+            {"kinds": {"wage": "numeric"}, "nominal": ["wage"]},
+            "numeric by kinds and nominal by nominal",
+        ),
         ({"ordinal": {"wage": [10, 20]}}, r"lacks a level that occurs, in 2 records"),
         ({"special": ["97"]}, "special must name columns"),
     ],
@@ -270,7 +297,9 @@ def test_wrong_words_about_columns_are_refused(said, says):
 
 
 def test_gaps_are_told_of_where_l_is_asked_for():
-    columns = attributes_of(pa.table({"ill": ["flu", None, "cold"], "wage": [1, 2, 3]}), ["ill", "wage"])
+    columns = attributes_of(
+        pa.table({"ill": ["flu", None, "cold"], "wage": [1, 2, 3]}), ["ill", "wage"]
+    )
     (note,) = notes_on_gaps(Guarantees.of(l=2), columns)
     assert "1 of 3 records" in note
     assert "'ill'" in note

@@ -46,7 +46,10 @@ def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:
     sizes = tables.class_sizes(rows)
     found = ma.check(table, table.column_names, k)
     assert found.holds == (min(sizes.values()) >= k)
-    seen = {rows[int(row) - 1]: int(size) for row, size in zip(found.first_rows, found.sizes, strict=True)}
+    seen = {
+        rows[int(row) - 1]: int(size)
+        for row, size in zip(found.first_rows, found.sizes, strict=True)
+    }
     assert seen == sizes
     failing = [(int(found.sizes[i]), int(found.first_rows[i])) for i in found.failing]
     expected = sorted((size, rows.index(row) + 1) for row, size in sizes.items() if size < k)

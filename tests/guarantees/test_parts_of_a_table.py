@@ -1,4 +1,6 @@
-"""Findings on some classes of a table and on the others come to what is found on all of them; nothing is verified unseen."""
+"""Findings on some classes of a table and on the others come to what is found on all of them;
+nothing is verified unseen.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,13 @@ from microagg.table.confidential import Attribute, numbered
 from microagg.table.schema import Kind
 
 ASKED: list[dict[str, Any]] = [
-    {"l": 2}, {"l": 2.5, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 1.5}, {"t": 0.4},
-    {"l": 2, "t": 0.4}, {"l": 3, "diversity": "recursive", "c": 3.0, "t": 0.3},
-]  # fmt: skip
+    {"l": 2},
+    {"l": 2.5, "diversity": "entropy"},
+    {"l": 2, "diversity": "recursive", "c": 1.5},
+    {"t": 0.4},
+    {"l": 2, "t": 0.4},
+    {"l": 3, "diversity": "recursive", "c": 3.0, "t": 0.3},
+]
 
 
 @pytest.mark.parametrize("kind", [Kind.NOMINAL, Kind.ORDINAL, Kind.NUMERIC])

@@ -29,7 +29,11 @@ def random_column(rng: np.random.Generator, n: int) -> np.ndarray:
         return rng.permutation(n)
     if kind == 1:
         return rng.integers(0, int(rng.integers(1, 8)), n)
-    return np.minimum(rng.geometric(0.6, n), 9) if kind == 2 else (rng.random(n) < 0.1).astype(np.int64)
+    return (
+        np.minimum(rng.geometric(0.6, n), 9)
+        if kind == 2
+        else (rng.random(n) < 0.1).astype(np.int64)
+    )
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -55,9 +59,13 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
             rest = np.flatnonzero(labels == 1).tolist()
             count = 2 if rest else 1
             kept = expected and (
-                not rest or promised.is_kept(values.tolist(), rest, nominal=kind is Kind.NOMINAL, **asked)
+                not rest
+                or promised.is_kept(values.tolist(), rest, nominal=kind is Kind.NOMINAL, **asked)
             )
-            assert all(finding.holds for finding in promise.evaluate(labels, count, (attribute,))) == kept
+            assert (
+                all(finding.holds for finding in promise.evaluate(labels, count, (attribute,)))
+                == kept
+            )
             seen.add((expected, kept))
     assert (True, True) in seen
     assert (False, False) in seen

@@ -15,10 +15,14 @@ import microagg as ma
 def made(seed: int, marker: str | None = "*", n: int = 60) -> dict[str, list[Any]]:
     """A table with one cell in six suppressed, and some rows as a whole."""
     rng = np.random.default_rng([22, seed])
-    columns = {name: rng.integers(1, 4, n).astype(str).tolist() for name in ("age", "town", "school")}
+    columns = {
+        name: rng.integers(1, 4, n).astype(str).tolist() for name in ("age", "town", "school")
+    }
     for name, values in columns.items():
         gone = (rng.random(n) < 1 / 6) | (np.arange(n) % 19 == 0)
-        columns[name] = [marker if lost else value for value, lost in zip(values, gone, strict=True)]
+        columns[name] = [
+            marker if lost else value for value, lost in zip(values, gone, strict=True)
+        ]
     return columns
 
 
@@ -27,7 +31,10 @@ def slow(table: dict[str, list[Any]], k: int, marker: str | None) -> tuple[int, 
     rows = [row for row in zip(*table.values(), strict=True) if any(cell != marker for cell in row)]
     own = all(rows.count(row) >= k for row in rows)
     fits = [
-        sum(all(marker in (a, b) or a == b for a, b in zip(one, other, strict=True)) for other in rows)
+        sum(
+            all(marker in (a, b) or a == b for a, b in zip(one, other, strict=True))
+            for other in rows
+        )
         for one in rows
     ]
     return len(next(iter(table.values()))) - len(rows), own, min(fits) >= k
@@ -46,7 +53,9 @@ def test_both_readings(seed: int, k: int) -> None:
 
 
 def test_the_two_readings_differ() -> None:
-    table = pa.table({"age": ["30", "30", "*", "40", "40", "*"], "sex": ["f", "f", "f", "m", "m", "m"]})
+    table = pa.table(
+        {"age": ["30", "30", "*", "40", "40", "*"], "sex": ["f", "f", "f", "m", "m", "m"]}
+    )
     result = ma.check(table, ["age", "sex"], k=2, suppressed="*")
     assert result.suppression is not None
     assert (bool(result), result.suppression.holds, result.suppression.smallest) == (False, True, 3)
@@ -58,7 +67,9 @@ def test_blank_cells_as_other_tools_leave_them(marker: str) -> None:
     for each in (pa.table(table), pd.DataFrame(table)):
         result = ma.check(each, list(table), k=3, suppressed=marker)
         assert result.suppression is not None
-        assert (result.suppression.rows, result.holds, result.suppression.holds) == slow(table, 3, None)
+        assert (result.suppression.rows, result.holds, result.suppression.holds) == slow(
+            table, 3, None
+        )
     numbers = pd.DataFrame({"age": [30.0, 30.0, np.nan], "sex": [1, 1, 1]})
     result = ma.check(numbers, ["age", "sex"], k=2, suppressed=marker)
     assert result.suppression is not None

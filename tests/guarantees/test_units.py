@@ -20,7 +20,9 @@ def random_units(rng: np.random.Generator, n: int) -> np.ndarray:
     kind = int(rng.integers(3))
     if kind == 0:
         return rng.integers(0, max(1, n // 3), n)
-    return np.where(rng.random(n) < 0.4, 0, rng.integers(0, n, n)) if kind == 1 else rng.permutation(n)
+    return (
+        np.where(rng.random(n) < 0.4, 0, rng.integers(0, n, n)) if kind == 1 else rng.permutation(n)
+    )
 
 
 def column(units: np.ndarray) -> Attribute:
@@ -39,7 +41,9 @@ def test_groups_and_classes_are_judged_as_with_fractions():
         assert accept is not None
         assert accept(members) == accept(np.sort(members)) == expected
         labels = np.isin(np.arange(n), members, invert=True).astype(np.int64)
-        groups = [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max()) + 1)]
+        groups = [
+            np.flatnonzero(labels == label).tolist() for label in range(int(labels.max()) + 1)
+        ]
         fewest, largest = promise.evaluate(labels, len(groups), (), column(units))
         for g, group in enumerate(groups):
             counts = promised.Counter(units[group].tolist())
@@ -92,7 +96,9 @@ def test_searches_see_less_shortfall_the_nearer_a_group_is():
 
 def test_what_the_whole_table_misses_is_refused():
     few = column(np.array([0, 1, 0, 1, 1, 0]))
-    with pytest.raises(ma.InputError, match=r"needs 3 different units.*only 2 in column 'household'"):
+    with pytest.raises(
+        ma.InputError, match=r"needs 3 different units.*only 2 in column 'household'"
+    ):
         Guarantees.of(units=3).check_impossible((), few)
     with pytest.raises(ma.InputError, match=r"more than half.*has 5 of all 8"):
         Guarantees.of(units=2).check_impossible((), column(np.array([0, 0, 0, 0, 0, 1, 2, 3])))
@@ -100,7 +106,13 @@ def test_what_the_whole_table_misses_is_refused():
 
 
 def test_units_are_told_apart_by_meaning_and_none_may_be_missing():
-    assert units_of(pa.table({"h": ["A1", "a1 ", "B", "7", "7.0"]}), "h").codes.tolist() == [0, 0, 1, 2, 2]
+    assert units_of(pa.table({"h": ["A1", "a1 ", "B", "7", "7.0"]}), "h").codes.tolist() == [
+        0,
+        0,
+        1,
+        2,
+        2,
+    ]
     assert units_of(pa.table({"h": [3, 1, 3]}), "h").known == 2
     for gap in (None, "", "none"):
         with pytest.raises(ma.InputError, match="missing in 1 of 3, first in row 2") as told:

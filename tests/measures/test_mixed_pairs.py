@@ -1,4 +1,6 @@
-"""Measures on mixed tables: classes over all quasi-identifiers, numbers over those columns that are numbers."""
+"""Measures on mixed tables: classes over all quasi-identifiers, numbers over those columns that are
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,21 @@ from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 from mixed_tables import mixed_cells, mixed_groups, released_cells, words
 
-OF_CLASSES = ["unique", "unique-with-kept", "k", "k-with-kept", "prosecutor", "journalist", "marketer"]
+OF_CLASSES = [
+    "unique",
+    "unique-with-kept",
+    "k",
+    "k-with-kept",
+    "prosecutor",
+    "journalist",
+    "marketer",
+]
 
 
 def mixed_pair(seed: int, n: int = 40, columns: list[int] | None = None) -> Pair:
-    """Groups of 4, some of them sharing their values; every other pair has weights. Not all groups are classes of their own."""
+    """Groups of 4, some of them sharing their values; every other pair has weights. Not all groups
+    are classes of their own.
+    """
     before = columns_of(mixed_cells(seed, n), columns or list(range(5)))
     after = released_cells(before, mixed_groups(seed, n))
     rng = np.random.default_rng(seed)
@@ -58,7 +70,11 @@ def test_classes_are_those_of_all_columns(seed: int, columns: list[int]) -> None
     }
 
     def alone(found: Counter[object], keys: list[object]) -> float:
-        return 100 * sum(w for w, key in zip(weights, keys, strict=True) if found[key] == 1) / sum(weights)
+        return (
+            100
+            * sum(w for w, key in zip(weights, keys, strict=True) if found[key] == 1)
+            / sum(weights)
+        )
 
     expected = {
         "unique": alone(Counter(rows), list(rows)),
@@ -66,7 +82,8 @@ def test_classes_are_those_of_all_columns(seed: int, columns: list[int]) -> None
         "k": min(sizes.values()),
         "k-with-kept": min(sizes_with_kept.values()),
         "prosecutor": 100 / min(sizes.values()),
-        "journalist": 100 * max(slow_individual_risk(sizes[row], each) for row, each in population.items())
+        "journalist": 100
+        * max(slow_individual_risk(sizes[row], each) for row, each in population.items())
         if pair.weights is not None
         else 100 / min(sizes.values()),
         "marketer": 100 * len(sizes) / len(rows),
@@ -74,7 +91,9 @@ def test_classes_are_those_of_all_columns(seed: int, columns: list[int]) -> None
     found = {measure.name: figure.value for measure, figure in assess_pair(pair, OF_CLASSES)}
     assert set(found) == set(expected)
     for name, value in expected.items():
-        assert found[name] == pytest.approx(value, rel=1e-9 if name == "journalist" else 1e-12), name
+        assert found[name] == pytest.approx(value, rel=1e-9 if name == "journalist" else 1e-12), (
+            name
+        )
 
 
 def test_missing_equals_missing_and_nothing_else() -> None:
@@ -90,7 +109,9 @@ def test_numbers_are_those_without_gaps_before_and_after() -> None:
     assert pair.quasi == ("income", "age", "born", "school", "town")
     assert pair.names == ("age", "born")
     assert np.array_equal(pair.original, mixed_cells(1).values[:, [1, 2]])
-    for measure, figure in assess_pair(pair, ["il1s", "kolmogorov-smirnov", "rank-intervals", "il-raw"]):
+    for measure, figure in assess_pair(
+        pair, ["il1s", "kolmogorov-smirnov", "rank-intervals", "il-raw"]
+    ):
         assert measure.needs == "numbers"
         assert set(figure.columns) == {"age", "born"}
     assert pair.before.names == pair.after.names == list(pair.quasi)
@@ -99,7 +120,11 @@ def test_numbers_are_those_without_gaps_before_and_after() -> None:
 def test_measures_of_numbers_are_left_out_where_there_are_none() -> None:
     pair = mixed_pair(2, columns=[3, 4])
     assert pair.original.shape == (40, 0)
-    names = [measure.name for measure in measures() if measure.needs in ("numbers", "amounts", "categories")]
+    names = [
+        measure.name
+        for measure in measures()
+        if measure.needs in ("numbers", "amounts", "categories")
+    ]
     assert len(names) > 12
     assert assess_pair(pair, names) == []
     assert len(assess_pair(pair, [*names, *OF_CLASSES, "distinct-l", "t"])) == len(OF_CLASSES) + 2
@@ -115,7 +140,9 @@ def test_a_plain_table_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_dominance_is_of_amounts(seed: int) -> None:
-    """Gaps make up nothing, dates are no amounts, and a class that releases an atom gives no amount away."""
+    """Gaps make up nothing, dates are no amounts, and a class that releases an atom gives no amount
+    away.
+    """
     pair = mixed_pair(seed)
     figure = dominance(pair)
     assert set(figure.columns) == {"income", "age"}
@@ -128,7 +155,9 @@ def test_dominance_is_of_amounts(seed: int) -> None:
                 continue
             members = [i for i, each in enumerate(rows) if each == row]
             parts = [
-                0.0 if np.isnan(pair.before.values[i, j]) else abs(pair.before.values[i, j]) * weights[i]
+                0.0
+                if np.isnan(pair.before.values[i, j])
+                else abs(pair.before.values[i, j]) * weights[i]
                 for i in members
             ]
             worst = max(worst, 100 * max(parts) / sum(parts) if sum(parts) else 0.0)
@@ -162,7 +191,9 @@ def test_coarse_columns_are_no_numbers() -> None:
 
 
 def distances(before: Cells, after: Cells, j: int) -> list[list[float]]:
-    """The squared distance of each released cell (row) to each original one in z-scores, by the words of the definition."""
+    """The squared distance of each released cell (row) to each original one in z-scores, by the
+    words of the definition.
+    """
     variable, n = before.variables[j], len(before)
     olds, news = [row[j] for row in words(before)], [row[j] for row in words(after)]
     if variable.kind is Kind.NOMINAL:
@@ -182,7 +213,9 @@ def distances(before: Cells, after: Cells, j: int) -> list[list[float]]:
 
     points = [point(word) for word in olds]
     centre = [math.fsum(axis) / n for axis in zip(*points, strict=True)]
-    total = math.fsum((x - c) ** 2 for each in points for x, c in zip(each, centre, strict=True)) / n
+    total = (
+        math.fsum((x - c) ** 2 for each in points for x, c in zip(each, centre, strict=True)) / n
+    )
     return [
         [sum((x - y) ** 2 for x, y in zip(point(new), old, strict=True)) / total for old in points]
         for new in news
@@ -198,11 +231,15 @@ def test_loss_and_linkage_are_those_of_the_encoding(seed: int) -> None:
         name: math.fsum(column[i][i] for i in range(30))
         for name, column in zip(pair.quasi, columns, strict=True)
     }
-    found = {measure.name: figure for measure, figure in assess_pair(pair, ["il", "sse", "linkage"])}
+    found = {
+        measure.name: figure for measure, figure in assess_pair(pair, ["il", "sse", "linkage"])
+    }
     assert found["sse"].columns == pytest.approx(errors, rel=1e-9)
     assert found["sse"].value == pytest.approx(sum(errors.values()), rel=1e-9)
     assert found["il"].value == pytest.approx(100 * sum(errors.values()) / (30 * 5), rel=1e-9)
-    assert found["il"].columns == pytest.approx({name: 100 * e / 30 for name, e in errors.items()}, rel=1e-9)
+    assert found["il"].columns == pytest.approx(
+        {name: 100 * e / 30 for name, e in errors.items()}, rel=1e-9
+    )
     linked = 0.0
     for i in range(30):
         far = [sum(column[i][o] for column in columns) for o in range(30)]
@@ -217,13 +254,19 @@ def test_the_closest_records_are_those_of_the_encoding(seed: int) -> None:
     pair = Pair.of_cells(before, released_cells(before, mixed_groups(seed, 30)))
     columns = [distances(pair.before, pair.after, j) for j in range(5)]
     two = [
-        sorted(math.sqrt(sum(column[i][o] for column in columns)) for o in range(30))[:2] for i in range(30)
+        sorted(math.sqrt(sum(column[i][o] for column in columns)) for o in range(30))[:2]
+        for i in range(30)
     ]
-    found = {m.name: figure for m, figure in assess_pair(pair, ["closest-record", "neighbour-ratio"])}
+    found = {
+        m.name: figure for m, figure in assess_pair(pair, ["closest-record", "neighbour-ratio"])
+    }
     assert found["closest-record"].value == pytest.approx(sorted(x for x, _ in two)[1], rel=1e-9)
     ratios = sorted(1.0 if x == y else x / y for x, y in two)
     assert found["neighbour-ratio"].value == pytest.approx(ratios[1], rel=1e-9)
-    same = {m.name: figure for m, figure in assess_pair(Pair.of_cells(before, before), ["closest-record"])}
+    same = {
+        m.name: figure
+        for m, figure in assess_pair(Pair.of_cells(before, before), ["closest-record"])
+    }
     assert same["closest-record"].value == 0.0
     assert same["closest-record"].details["percent equal to an original"] == 100.0
 
@@ -255,7 +298,9 @@ def test_propensity_sees_categories() -> None:
     assert same.value == 0.0
     values, atoms = before.values.copy(), before.atoms
     values[:, 1] = values[0, 1]
-    ((_, one_town),) = assess_pair(Pair.of_cells(before, Cells(before.variables, values, atoms)), ["pmse"])
+    ((_, one_town),) = assess_pair(
+        Pair.of_cells(before, Cells(before.variables, values, atoms)), ["pmse"]
+    )
     assert one_town.value > 0.01
 
 
@@ -275,7 +320,9 @@ def test_linkage_leaves_coarse_columns_out() -> None:
 
 
 def read_by_itself(cells: Cells) -> Cells:
-    """The same cells with levels in another order, marks too, and numbers counted from elsewhere."""
+    """The same cells with levels in another order, marks too, and numbers counted from
+    elsewhere.
+    """
     variables, values = list(cells.variables), cells.values.copy()
     assert cells.atoms is not None
     atoms = cells.atoms.copy()

@@ -39,7 +39,13 @@ def test_names_are_unique_and_declarations_complete() -> None:
         assert measure.of in ("release", "pair", "record")
         assert measure.lowest < measure.highest
         assert measure_named(measure.name) is measure
-        for words in (measure.title, measure.unit, measure.zero_means, measure.highest_means, measure.source):
+        for words in (
+            measure.title,
+            measure.unit,
+            measure.zero_means,
+            measure.highest_means,
+            measure.source,
+        ):
             assert words.strip()
 
 
@@ -75,7 +81,9 @@ def test_what_a_pair_lacks_is_left_out() -> None:
 
 def test_the_order_is_that_asked_for_and_progress_tells_it() -> None:
     seen: list[tuple[int, int]] = []
-    figures = assess_pair(Pair(TABLE, RELEASED, NAMES), ["linkage", "il"], lambda *place: seen.append(place))
+    figures = assess_pair(
+        Pair(TABLE, RELEASED, NAMES), ["linkage", "il"], lambda *place: seen.append(place)
+    )
     assert [measure.name for measure, _ in figures] == ["linkage", "il"]
     assert seen == [(1, 2), (2, 2)]
 
@@ -93,9 +101,15 @@ def test_an_intruder_who_knows_less() -> None:
 
 
 def test_what_a_measure_is_computed_from() -> None:
-    """A measure of the release gives the same figure whatever the original is; the others do not."""
+    """A measure of the release gives the same figure whatever the original is; the others do
+    not.
+    """
     codes = np.arange(30) % 4
-    others = {"confidential": {"ill": codes, "wage": np.arange(30.0)}, "kept": {"town": codes}, "k": 5}
+    others = {
+        "confidential": {"ill": codes, "wage": np.arange(30.0)},
+        "kept": {"town": codes},
+        "k": 5,
+    }
     one = assess_pair(Pair(TABLE, RELEASED, NAMES, **others))
     # values that repeat: a measure that only counts which values are equal sees the difference, too
     another = assess_pair(Pair(np.round(TABLE[::-1] * 3.0 + 7.0, 1), RELEASED, NAMES, **others))

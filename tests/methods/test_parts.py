@@ -1,4 +1,6 @@
-"""A method within each part: the groups it forms there alone, whatever the threads, and stopped where it can be repeated."""
+"""A method within each part: the groups it forms there alone, whatever the threads, and stopped
+where it can be repeated.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ def test_the_groups_are_those_of_each_part_alone():
     listed = in_parts(Problem.of(points, 4), records_by_label(parts), method, rng=seeded(1))
     assert np.array_equal(found.labels, listed.labels)
     assert found.chosen == ("4 parts of 30 to 120 records, mdav within each",)
-    assert (found.stopped, found.params, found.bound, found.least_within_parts) == (None, {}, None, None)
+    assert (found.stopped, found.params, found.bound, found.least_within_parts) == (
+        None,
+        {},
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize("name", ["mdav", "kc", "lns", "auto", "t-first"])
@@ -68,7 +75,9 @@ def test_a_search_keeps_the_promise_within_the_parts():
     accept = Guarantees.of(l=3).accept(ill)
     assert accept is not None
     problem = Problem.of(points, 3, confidential=ill, accept=accept, threads=2)
-    labels = in_parts(problem, parts, method_named("auto"), rng=seeded(9), params={"effort": 5}).labels
+    labels = in_parts(
+        problem, parts, method_named("auto"), rng=seeded(9), params={"effort": 5}
+    ).labels
     assert all(accept(np.flatnonzero(labels == group)) for group in range(labels.max() + 1))
 
 
@@ -113,7 +122,12 @@ def test_a_stopped_search_is_repeated(threads: int, share: float):
 
     def run(threads: int, watch: Watch) -> Grouping:
         return in_parts(
-            Problem.of(points, 3, threads=threads), parts, method, rng=seeded(4), params=params, watch=watch
+            Problem.of(points, 3, threads=threads),
+            parts,
+            method,
+            rng=seeded(4),
+            params=params,
+            watch=watch,
         )
 
     progress = Stopped(share)
@@ -130,8 +144,12 @@ def test_a_stopped_search_is_repeated(threads: int, share: float):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("effort", ["quick", 20])
-def test_stopped_at_any_moment_it_is_repeated(threads: int, effort: Any, monkeypatch: pytest.MonkeyPatch):
-    """Also while a search is set up: local search then ends early, and what it leaves could not be had again."""
+def test_stopped_at_any_moment_it_is_repeated(
+    threads: int, effort: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """Also while a search is set up: local search then ends early, and what it leaves could not be
+    had again.
+    """
     monkeypatch.setattr(local, "WORK", 20_000)
     points, parts = four_parts(160)
     method, params = method_named("auto"), {"effort": effort}
@@ -144,13 +162,19 @@ def test_stopped_at_any_moment_it_is_repeated(threads: int, effort: Any, monkeyp
             if len(heard) == calls:
                 raise StopSearch("stopped")
 
-        stopped = in_parts(problem, parts, method, rng=seeded(4), params=params, watch=Watch(enough, 1000))
-        again = in_parts(problem, parts, method, rng=seeded(4), params=params, watch=Watch(**stopped.params))
+        stopped = in_parts(
+            problem, parts, method, rng=seeded(4), params=params, watch=Watch(enough, 1000)
+        )
+        again = in_parts(
+            problem, parts, method, rng=seeded(4), params=params, watch=Watch(**stopped.params)
+        )
         assert np.array_equal(stopped.labels, again.labels), calls
 
 
 def test_every_checkpoint_can_be_ended_at():
-    """The parts before it are done, the one it falls into is stopped there, those behind it are not searched."""
+    """The parts before it are done, the one it falls into is stopped there, those behind it are not
+    searched.
+    """
     points, parts = four_parts(96)
     problem, method = Problem.of(points, 3, threads=1), method_named("lns")
     params = {"effort": 20}
@@ -196,12 +220,18 @@ def test_progress_never_goes_back_and_may_cancel(threads: int, name: str):
     in_parts(problem, parts, method_named(name), rng=seeded(0), params=params, watch=watch)
     assert told == sorted(told)
     assert told[-1] == (2000, 2000)
-    assert len(set(told)) > 3 or (threads, name) == (2, "mdav")  # which may be through before anybody looks
+    # which may be through before anybody looks
+    assert len(set(told)) > 3 or (threads, name) == (2, "mdav")
     for error in (Cancelled, KeyboardInterrupt, *((StopSearch,) if name == "mdav" else ())):
         progress = Stopped(0.2, error)
         with pytest.raises(error):
             in_parts(
-                problem, parts, method_named(name), rng=seeded(0), params=params, watch=Watch(progress, 2000)
+                problem,
+                parts,
+                method_named(name),
+                rng=seeded(0),
+                params=params,
+                watch=Watch(progress, 2000),
             )
 
 
@@ -235,12 +265,17 @@ def test_bounds_of_parts_add_up_and_hold_within_them_only():
     assert found.least_within_parts is not None
     assert found.least_within_parts <= plain.sse(points, found.labels) * (1 + 1e-9)
     alone = [
-        method.run(problem.part(np.flatnonzero(parts == p)), rng=seeded(0), effort="prove") for p in (0, 1)
+        method.run(problem.part(np.flatnonzero(parts == p)), rng=seeded(0), effort="prove")
+        for p in (0, 1)
     ]
-    assert found.least_within_parts == pytest.approx(sum(part.bound.sse for part in alone), rel=1e-6)
+    assert found.least_within_parts == pytest.approx(
+        sum(part.bound.sse for part in alone), rel=1e-6
+    )
     free = method.run(problem, rng=seeded(0), effort="prove")
     assert plain.sse(points, free.labels) < found.least_within_parts, "parts cost something here"
-    one = in_parts(problem, np.zeros(24, np.int64), method, rng=seeded(0), params={"effort": "prove"})
+    one = in_parts(
+        problem, np.zeros(24, np.int64), method, rng=seeded(0), params={"effort": "prove"}
+    )
     assert one.bound.sse == pytest.approx(free.bound.sse, rel=1e-6)
 
 
@@ -255,4 +290,10 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="cannot work on parts"):
         in_parts(problem, np.zeros(8, int), method_named("individual-ranking"), rng=seeded(0))
     with pytest.raises(InputError, match="no checkpoints to stop at"):
-        in_parts(problem, np.zeros(8, int), method_named("mdav"), rng=seeded(0), watch=Watch(time_limit=1))
+        in_parts(
+            problem,
+            np.zeros(8, int),
+            method_named("mdav"),
+            rng=seeded(0),
+            watch=Watch(time_limit=1),
+        )

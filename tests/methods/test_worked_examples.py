@@ -22,7 +22,9 @@ VARIABLES = np.array([[5.0, 6.0], [3.0, 10.0], [1.0, 3.0], [2.0, 1.0], [4.0, 2.0
 
 def test_table_2_of_the_sorting_framework():
     ranks = np.argsort(VARIABLES, axis=0, kind="stable") + 1
-    assert ranks.tolist() == [[3, 4], [4, 5], [2, 3], [5, 1], [1, 2]], "part A: where the sorted values stand"
+    assert ranks.tolist() == [[3, 4], [4, 5], [2, 3], [5, 1], [1, 2]], (
+        "part A: where the sorted values stand"
+    )
     places = np.argsort(ranks - 1, axis=0) + 1
     assert places.sum(axis=1).tolist() == [9, 8, 4, 3, 6], "part B"
 
@@ -43,17 +45,46 @@ def test_tables_4_and_5_of_the_sorting_framework():
 # Abidi, Ben Yahia and Perera 2020, tables 1 to 8; records are numbered from 1, as there
 
 TABLE_1 = np.array(
-    [[2025, 28], [2022, 29], [2022, 25], [2020, 24], [1012, 50], [1012, 55], [1013, 47], [1013, 49], [1023, 31], [1022, 34],
-     [1021, 35], [1021, 37]], float,
-)  # fmt: skip
+    [
+        [2025, 28],
+        [2022, 29],
+        [2022, 25],
+        [2020, 24],
+        [1012, 50],
+        [1012, 55],
+        [1013, 47],
+        [1013, 49],
+        [1023, 31],
+        [1022, 34],
+        [1021, 35],
+        [1021, 37],
+    ],
+    float,
+)
 DISEASES = np.array(list("HHVVCHVVCCCC"))
 TABLE_2 = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
 TABLE_3 = [[1, 3, 4, 9, 11], [2, 7, 10, 12], [5, 6, 8]]
 TABLE_4 = np.array(
-    [[1011, 22], [1007, 22], [1012, 23], [1009, 25], [1010, 28], [1011, 29], [1013, 31], [1010, 32], [1008, 32], [1010, 29],
-     [1009, 26], [1011, 27], [1008, 33]], float,
-)  # fmt: skip
-SALARIES = np.array([500, 550, 600, 1600, 1500, 1800, 2900, 3200, 3600, 1650, 1550, 1700, 3800], float)
+    [
+        [1011, 22],
+        [1007, 22],
+        [1012, 23],
+        [1009, 25],
+        [1010, 28],
+        [1011, 29],
+        [1013, 31],
+        [1010, 32],
+        [1008, 32],
+        [1010, 29],
+        [1009, 26],
+        [1011, 27],
+        [1008, 33],
+    ],
+    float,
+)
+SALARIES = np.array(
+    [500, 550, 600, 1600, 1500, 1800, 2900, 3200, 3600, 1650, 1550, 1700, 3800], float
+)
 SALARY_CLASSES = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 1, 1, 1, 2])
 TABLE_8 = [[1, 8, 10, 12], [2, 4, 9, 11], [3, 5, 6, 7, 13]]
 
@@ -63,7 +94,9 @@ def min_max(values):
 
 
 def groups_of(labels):
-    return sorted((np.flatnonzero(labels == group) + 1).tolist() for group in range(labels.max() + 1))
+    return sorted(
+        (np.flatnonzero(labels == group) + 1).tolist() for group in range(labels.max() + 1)
+    )
 
 
 def test_table_1_has_two_diagnoses_in_every_group():
@@ -88,7 +121,9 @@ def test_table_2_rounds_in_two_ways():
 
 
 def signed_rule(points, classes, each):
-    """Algorithm 2 with the most distant record by the signed sum that the paper prints as its distance."""
+    """Algorithm 2 with the most distant record by the signed sum that the paper prints as its
+    distance.
+    """
     left = list(range(len(points)))
     members = {c: [r for r in left if classes[r] == c] for c in sorted(set(classes))}
     groups = []
@@ -108,7 +143,9 @@ def signed_rule(points, classes, each):
     ("weight", "agrees"), [(0.0, True), (0.006, True), (0.009, False), (0.1, False), (1.0, False)]
 )
 def test_table_3_needs_signed_distances_and_next_to_no_zip_code(weight, agrees):
-    """The paper's distance has signs, so that "most distant" is the oldest; ours has none, and gives other groups."""
+    """The paper's distance has signs, so that "most distant" is the oldest; ours has none, and
+    gives other groups.
+    """
     points = TABLE_1 * [weight, 1.0]
     assert (signed_rule(points, DISEASES, 1) == TABLE_3) == agrees
     classes = np.unique(DISEASES, return_inverse=True)[1]
@@ -131,7 +168,9 @@ def test_table_8_has_the_shares_of_the_rule():
 
 
 def test_table_8_has_other_records_than_any_weight_gives():
-    """x1 is put with x10 but not with x6, who has the same age and a ZIP code nearer to that of x1."""
+    """x1 is put with x10 but not with x6, who has the same age and a ZIP code nearer to that of
+    x1.
+    """
     x1, x6, x10 = TABLE_4[0], TABLE_4[5], TABLE_4[9]
     assert x6[1] == x10[1]
     assert abs(x6[0] - x1[0]) < abs(x10[0] - x1[0])
@@ -148,7 +187,8 @@ def test_the_step_of_the_hybrid_paper_for_k_2():
     assert (plan.groups, plan.smallest_group) == (36, 8)
 
 
-# Chettri and Borah 2012 print one number of a step, Mortazavi, Jalili and Gohargazi 2013 no numbers of IMHM's path
+# Chettri and Borah 2012 print one number of a step, Mortazavi, Jalili and Gohargazi 2013 no numbers
+# of IMHM's path
 
 
 def test_gamma_of_mdav2k_is_below_what_chettri_and_borah_say():

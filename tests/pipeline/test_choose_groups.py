@@ -19,7 +19,9 @@ LEVELS = ["1", "2", "3", "4", "5"]
 
 
 def mixed_table(records: int, seed: int) -> pa.Table:
-    """Numbers and categories with gaps, and ordered levels: IL and IL_within are far apart in it."""
+    """Numbers and categories with gaps, and ordered levels: IL and IL_within are far apart in
+    it.
+    """
     rng = np.random.default_rng(seed)
     hidden = rng.standard_normal((records, 2))
     columns: dict[str, Any] = {}
@@ -31,7 +33,9 @@ def mixed_table(records: int, seed: int) -> pa.Table:
         cuts = np.quantile(hidden[:, j], np.linspace(0.0, 1.0, 7)[1:-1])
         near, any_other = np.digitize(hidden[:, j], cuts), rng.choice(6, records, p=shares)
         codes = np.where(rng.random(records) < 0.5, near, any_other)
-        columns[f"code {j}"] = pa.array([f"v{code}" for code in codes], mask=rng.random(records) < 0.1)
+        columns[f"code {j}"] = pa.array(
+            [f"v{code}" for code in codes], mask=rng.random(records) < 0.1
+        )
     levels = np.rint(1.2 * hidden[:, 0] + rng.standard_normal(records) + 3.0)
     columns["level"] = np.clip(levels, 1, 5).astype(int).astype(str)
     return pa.table(columns)
@@ -39,7 +43,13 @@ def mixed_table(records: int, seed: int) -> pa.Table:
 
 def released(table: pa.Table, effort: Any, **more: Any) -> ma.Release:
     return ma.anonymize(
-        table, k=5, quasi=table.column_names, ordinal={"level": LEVELS}, seed=1, effort=effort, **more
+        table,
+        k=5,
+        quasi=table.column_names,
+        ordinal={"level": LEVELS},
+        seed=1,
+        effort=effort,
+        **more,
     )
 
 
@@ -51,7 +61,9 @@ def test_a_longer_search_loses_no_more_than_quick(
     quick, longer = released(table, "quick"), released(table, STEPS)
     assert longer.loss["IL"] <= quick.loss["IL"]
     assert np.array_equal(quick.labels, longer.labels) == better
-    assert any("lose less in what is released" in each for each in longer.manifest["chosen"]) == better
+    assert (
+        any("lose less in what is released" in each for each in longer.manifest["chosen"]) == better
+    )
     if better:
         monkeypatch.setattr("microagg.pipeline.choose_groups.MOST_RECORDS", 0)
         alone = released(table, STEPS)

@@ -1,4 +1,6 @@
-"""Columns of every kind, and what groups release of them, beyond memory: the same to the byte as in memory."""
+"""Columns of every kind, and what groups release of them, beyond memory: the same to the byte as in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -25,43 +27,64 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table_of(records: int = 1600, seed: int = 5) -> pa.Table:
-    """Quasi-identifiers, kept and confidential columns of all sorts; gaps, markers, codes and finer values that come late."""
+    """Quasi-identifiers, kept and confidential columns of all sorts; gaps, markers, codes and finer
+    values that come late.
+    """
     rng = np.random.default_rng(seed)
     late = np.arange(records) > 0.9 * records
     gaps, few = rng.random(records) < 0.2, (rng.random(records) < 0.3) & late
     days, whole = rng.integers(0, 9000, records), rng.integers(18, 90, records)
-    stamps = days * 86_400_000_000 + np.where(late, 1_000_000, 3_600_000_000) * rng.integers(0, 24, records)
+    stamps = days * 86_400_000_000 + np.where(late, 1_000_000, 3_600_000_000) * rng.integers(
+        0, 24, records
+    )
     local = pa.array(days.astype("datetime64[D]").astype("datetime64[s]")).cast(pa.timestamp("s"))
-    texts = np.where(gaps, rng.choice(["NA", "", "-9", "-8"], records), whole.astype(str)).astype(object)
+    texts = np.where(gaps, rng.choice(["NA", "", "-9", "-8"], records), whole.astype(str)).astype(
+        object
+    )
     texts[late & (whole < 30)] = "29.0"
     school = rng.choice(["low", "mid", "high", "none", "?"], records, p=[0.4, 0.3, 0.2, 0.05, 0.05])
     levels = pa.array(["low", "never seen", "mid", "high", "none", "?"])
     codes = pa.array(rng.choice([0, 2, 3], records, p=[0.6, 0.3, 0.1]), pa.int8(), mask=gaps)
     cents = rng.lognormal(8.0, 1.0, records).astype(int)
-    return pa.table({
-        "born": pa.array(np.where(few, -25_567, days), pa.int32(), mask=gaps).cast(pa.date32()),
-        "seen": pa.array(stamps).cast(pa.timestamp("us")),
-        "zoned": pc.assume_timezone(local, "Europe/Berlin"),
-        "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
-        "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
-        "price": pa.array([Decimal(int(each)).scaleb(-2) for each in cents], pa.decimal128(9, 2), mask=few),
-        "cost": pa.array([Decimal(int(each)).scaleb(-1) for each in cents], pa.decimal128(9, 2)),
-        "deep": pa.array([Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)),
-        "long": pa.array(2**60 + whole, mask=few),
-        "age": pa.array(np.where(few, 97, np.where(whole == 40, -9, whole))),
-        "score": pa.array(np.where(gaps, -9.0, np.round(rng.standard_normal(records), 1)), mask=few),
-        "texts": pa.array(texts),
-        "school": pa.array(school, pa.large_string(), mask=few),
-        "grade": pa.array(school, pa.string_view()),
-        "ordered": pa.DictionaryArray.from_arrays(codes, levels, ordered=True),
-        "town": pa.DictionaryArray.from_arrays(codes, levels),
-        "w": pa.array([Decimal(int(each)).scaleb(-2) for each in cents + 1], pa.decimal128(9, 2)),
-        "kept": pa.DictionaryArray.from_arrays(pa.array(rng.integers(1, 3, records)), pa.array([Decimal(3), Decimal(7), Decimal(1)])),
-        "list": pa.array([[int(each)] * (each % 3) for each in days]),
-        "bytes": pa.array([str(each).encode() for each in days], pa.binary()),
-        "view": pa.array([f"v{each}" for each in whole], pa.string_view()),
-        "stamp": pa.array(stamps).cast(pa.timestamp("ns", "Asia/Kolkata")),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "born": pa.array(np.where(few, -25_567, days), pa.int32(), mask=gaps).cast(pa.date32()),
+            "seen": pa.array(stamps).cast(pa.timestamp("us")),
+            "zoned": pc.assume_timezone(local, "Europe/Berlin"),
+            "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
+            "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
+            "price": pa.array(
+                [Decimal(int(each)).scaleb(-2) for each in cents], pa.decimal128(9, 2), mask=few
+            ),
+            "cost": pa.array(
+                [Decimal(int(each)).scaleb(-1) for each in cents], pa.decimal128(9, 2)
+            ),
+            "deep": pa.array(
+                [Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)
+            ),
+            "long": pa.array(2**60 + whole, mask=few),
+            "age": pa.array(np.where(few, 97, np.where(whole == 40, -9, whole))),
+            "score": pa.array(
+                np.where(gaps, -9.0, np.round(rng.standard_normal(records), 1)), mask=few
+            ),
+            "texts": pa.array(texts),
+            "school": pa.array(school, pa.large_string(), mask=few),
+            "grade": pa.array(school, pa.string_view()),
+            "ordered": pa.DictionaryArray.from_arrays(codes, levels, ordered=True),
+            "town": pa.DictionaryArray.from_arrays(codes, levels),
+            "w": pa.array(
+                [Decimal(int(each)).scaleb(-2) for each in cents + 1], pa.decimal128(9, 2)
+            ),
+            "kept": pa.DictionaryArray.from_arrays(
+                pa.array(rng.integers(1, 3, records)),
+                pa.array([Decimal(3), Decimal(7), Decimal(1)]),
+            ),
+            "list": pa.array([[int(each)] * (each % 3) for each in days]),
+            "bytes": pa.array([str(each).encode() for each in days], pa.binary()),
+            "view": pa.array([f"v{each}" for each in whole], pa.string_view()),
+            "stamp": pa.array(stamps).cast(pa.timestamp("ns", "Asia/Kolkata")),
+        }
+    )
 
 
 QUASI = (
@@ -70,11 +93,18 @@ QUASI = (
     ["texts", "school", "grade", "ordered", "town", "born", "age"],
 )
 GIVEN: dict[str, Any] = {
-    "k": 4, "seed": 3, "effort": "quick", "date": "2026-01-01", "rest": "drop", "confidential": ["bytes", "stamp"],
-    "keep": ["kept", "list", "view"], "ordinal": {"grade": ["?", "low", "mid", "high", "unseen"], "school": None},
+    "k": 4,
+    "seed": 3,
+    "effort": "quick",
+    "date": "2026-01-01",
+    "rest": "drop",
+    "confidential": ["bytes", "stamp"],
+    "keep": ["kept", "list", "view"],
+    "ordinal": {"grade": ["?", "low", "mid", "high", "unseen"], "school": None},
     "kinds": {"texts": "numeric"},
-    "special": {"age": [97], "born": ["1900-01-01"], "texts": [-8], "school": ["?"]}, "na": ["-9", "none"],
-}  # fmt: skip
+    "special": {"age": [97], "born": ["1900-01-01"], "texts": [-8], "school": ["?"]},
+    "na": ["-9", "none"],
+}
 
 
 def given(quasi: list[str], **more: Any) -> dict[str, Any]:
@@ -87,10 +117,36 @@ def given(quasi: list[str], **more: Any) -> dict[str, Any]:
 
 
 CASES: list[tuple[int, int, dict[str, Any]]] = [
-    (0, 64, {"stratum": ["kept"], "keep": ["list", "view"], "t": 0.6, "confidential": ["ordered", "stamp"], "scale": "rank"}),
-    (1, 64, {"weight": "w", "cap": {"price": ("5%", 4000), "deep": (None, "90%"), "age": (20, "80%"), "score": ("9%", None)}}),
-    (2, 1280, {"weight": "w", "aggregate": {"w": "drop"}, "scale": "robust", "importance": {"town": 2}}),
-]  # fmt: skip
+    (
+        0,
+        64,
+        {
+            "stratum": ["kept"],
+            "keep": ["list", "view"],
+            "t": 0.6,
+            "confidential": ["ordered", "stamp"],
+            "scale": "rank",
+        },
+    ),
+    (
+        1,
+        64,
+        {
+            "weight": "w",
+            "cap": {
+                "price": ("5%", 4000),
+                "deep": (None, "90%"),
+                "age": (20, "80%"),
+                "score": ("9%", None),
+            },
+        },
+    ),
+    (
+        2,
+        1280,
+        {"weight": "w", "aggregate": {"w": "drop"}, "scale": "robust", "importance": {"town": 2}},
+    ),
+]
 
 
 @pytest.mark.parametrize(("place", "chunk", "more"), CASES)
@@ -110,23 +166,51 @@ AGGREGATES: list[tuple[list[str], int, dict[str, Any]]] = [
     (
         ["born", "at", "price", "age", "grade", "town"],
         64,
-        {"aggregate": {"born": "range", "at": "median", "price": "range", "age": "generalise", "grade": "mode", "town": "draw"},
-         "hierarchy": {"age": AGES, "town": TREE}, "weight": "w", **RISKS},
+        {
+            "aggregate": {
+                "born": "range",
+                "at": "median",
+                "price": "range",
+                "age": "generalise",
+                "grade": "mode",
+                "town": "draw",
+            },
+            "hierarchy": {"age": AGES, "town": TREE},
+            "weight": "w",
+            **RISKS,
+        },
     ),
     (
         ["zoned", "lasts", "score", "school", "ordered", "town"],
         1280,
-        {"aggregate": {"zoned": "range", "lasts": "range", "score": "medoid", "school": "range", "ordered": "generalise", "town": "generalise"},
-         "hierarchy": {"ordered": TREE, "town": TREE}, "precision": "full", "accept_risk": ["true-values", "full-precision"]},
+        {
+            "aggregate": {
+                "zoned": "range",
+                "lasts": "range",
+                "score": "medoid",
+                "school": "range",
+                "ordered": "generalise",
+                "town": "generalise",
+            },
+            "hierarchy": {"ordered": TREE, "town": TREE},
+            "precision": "full",
+            "accept_risk": ["true-values", "full-precision"],
+        },
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("quasi", "chunk", "more"), AGGREGATES)
 def test_aggregates_release_the_same_as_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quasi: list[str], chunk: int, more: dict[str, Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quasi: list[str],
+    chunk: int,
+    more: dict[str, Any],
 ) -> None:
-    here, there, manifest = both_ways(tmp_path, monkeypatch, table_of(), chunk, **given(quasi, **more))
+    here, there, manifest = both_ways(
+        tmp_path, monkeypatch, table_of(), chunk, **given(quasi, **more)
+    )
     assert manifest == json.loads(here["out.parquet.internal.json"])
     assert there == here
 
@@ -135,7 +219,9 @@ def test_values_that_one_record_alone_has_must_be_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(2)
-    table = pa.table({"age": rng.integers(0, 50, 1600).repeat(2)[:1600], "rent": rng.permutation(1600)})
+    table = pa.table(
+        {"age": rng.integers(0, 50, 1600).repeat(2)[:1600], "rent": rng.permutation(1600)}
+    )
     said: dict[str, Any] = {
         "quasi": ["age", "rent"],
         "k": 4,

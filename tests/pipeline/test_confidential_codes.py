@@ -1,4 +1,6 @@
-"""l, t and units beyond memory: the same release to the byte, refused alike, and verified on what was written."""
+"""l, t and units beyond memory: the same release to the byte, refused alike, and verified on what
+was written.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table_of(records: int = 2500) -> pa.Table:
-    """Confidential columns of every kind, with gaps, spellings and special codes; `near` goes with age, so that leaves must be joined."""
+    """Confidential columns of every kind, with gaps, spellings and special codes; `near` goes with
+    age, so that leaves must be joined.
+    """
     rng = np.random.default_rng(11)
     age = rng.integers(18, 90, records)
     return pa.table(
@@ -37,12 +41,28 @@ def table_of(records: int = 2500) -> pa.Table:
             "income": rng.lognormal(9.0, 1.0, records),
             "rent": np.round(rng.lognormal(6.0, 0.5, records), 2),
             "ill": pa.array(rng.choice(SPELLED, records), mask=rng.random(records) < 0.03),
-            "wage": pa.array(np.where(rng.random(records) < 0.05, 97, rng.integers(100, 400, records)), mask=rng.random(records) < 0.1),
-            "score": np.where(rng.random(records) < 0.02, np.nan, np.round(rng.standard_normal(records), 2)) * rng.choice([1.0, -1.0, 0.0], records),
+            "wage": pa.array(
+                np.where(rng.random(records) < 0.05, 97, rng.integers(100, 400, records)),
+                mask=rng.random(records) < 0.1,
+            ),
+            "score": np.where(
+                rng.random(records) < 0.02, np.nan, np.round(rng.standard_normal(records), 2)
+            )
+            * rng.choice([1.0, -1.0, 0.0], records),
             "rank": rng.choice(["low", "mid", "High", "high"], records),
-            "near": [f"n{each}" for each in np.where(rng.random(records) < 0.25, rng.integers(0, 4, records), age // 19)],
-            "home": [f"{'Hh'[each % 2]} {each // 2}" for each in np.sort(rng.integers(0, 2000, records))],
-            "number": [f"{each // 2}{'.0' * (each % 2)}" for each in np.sort(rng.integers(0, 2000, records))],
+            "near": [
+                f"n{each}"
+                for each in np.where(
+                    rng.random(records) < 0.25, rng.integers(0, 4, records), age // 19
+                )
+            ],
+            "home": [
+                f"{'Hh'[each % 2]} {each // 2}" for each in np.sort(rng.integers(0, 2000, records))
+            ],
+            "number": [
+                f"{each // 2}{'.0' * (each % 2)}"
+                for each in np.sort(rng.integers(0, 2000, records))
+            ],
             "heavy": np.where(rng.random(records) < 0.6, -5, rng.integers(0, 900, records)),
             "gap": pa.array(np.arange(records), mask=np.arange(records) == 1234),
             "few": rng.integers(0, 3, records),
@@ -50,7 +70,7 @@ def table_of(records: int = 2500) -> pa.Table:
             "region": pa.array(rng.choice(["N", "S", "W"], records, p=[0.55, 0.3, 0.15])),
             "w": np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2),
         }
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -91,26 +111,49 @@ def left_in(folder: Path) -> list[str]:
 
 def asked(**more: Any) -> dict[str, Any]:
     return {
-        "quasi": ["age", "income", "rent"], "confidential": ["ill", "wage", "score", "rank"], "k": 5, "seed": 7, "effort": "quick",
-        "ordinal": {"rank": ["low", "mid", "high"]}, "special": {"wage": [97]}, "date": "2026-01-01", "rest": "drop", **more,
-    }  # fmt: skip
+        "quasi": ["age", "income", "rent"],
+        "confidential": ["ill", "wage", "score", "rank"],
+        "k": 5,
+        "seed": 7,
+        "effort": "quick",
+        "ordinal": {"rank": ["low", "mid", "high"]},
+        "special": {"wage": [97]},
+        "date": "2026-01-01",
+        "rest": "drop",
+        **more,
+    }
 
 
 ASKED: dict[str, tuple[int, int, dict[str, Any]]] = {
     "entropy, t, weights": (64, 3, {"l": 2.2, "diversity": "entropy", "t": 0.3, "weight": "w"}),
     "t, strata": (1280, 0, {"t": 0.3, "stratum": "region", "effort": 2}),
     "recursive, units, strata, weights": (
-        64, 3,
-        {"l": 2, "diversity": "recursive", "c": 3, "exact": True, "ordinal": ["rank"], "stratum": "region", "weight": "w", "unit": "number"},
+        64,
+        3,
+        {
+            "l": 2,
+            "diversity": "recursive",
+            "c": 3,
+            "exact": True,
+            "ordinal": ["rank"],
+            "stratum": "region",
+            "weight": "w",
+            "unit": "number",
+        },
     ),
     "units": (64, 2, {"confidential": ["near"], "unit": "home"}),
     "joined leaves": (1280, 2, {"l": 3, "t": 0.33, "confidential": ["near", "score"]}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("chunk", "bits", "more"), ASKED.values(), ids=ASKED)
 def test_the_same_release_as_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path, chunk: int, bits: int, more: dict[str, Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: Path,
+    chunk: int,
+    bits: int,
+    more: dict[str, Any],
 ) -> None:
     settings = asked(**more)
     if "confidential" in more:
@@ -127,14 +170,30 @@ def test_the_same_release_as_in_memory(
 
 LEFT_OUT: dict[str, tuple[int, dict[str, Any]]] = {
     "gaps, units": (64, {"missing": "drop", "l": 2, "unit": "home", "weight": "w"}),
-    "strata, and t asked again": (1280, {"small_strata": "drop", "stratum": "part", "t": 0.35, "confidential": ["ill"]}),
-    "gaps and strata": (64, {"missing": "drop", "small_strata": "drop", "stratum": "part", "l": 2, "unit": "home", "weight": "w"}),
-    "as one block": (64, {"missing": "drop", "quasi": ["age", "income", "hole"], "l": 2, "confidential": ["ill"]}),
+    "strata, and t asked again": (
+        1280,
+        {"small_strata": "drop", "stratum": "part", "t": 0.35, "confidential": ["ill"]},
+    ),
+    "gaps and strata": (
+        64,
+        {
+            "missing": "drop",
+            "small_strata": "drop",
+            "stratum": "part",
+            "l": 2,
+            "unit": "home",
+            "weight": "w",
+        },
+    ),
+    "as one block": (
+        64,
+        {"missing": "drop", "quasi": ["age", "income", "hole"], "l": 2, "confidential": ["ill"]},
+    ),
     "nothing left out": (64, {"missing": "drop", "quasi": ["age", "income"]}),
     "too few": (64, {"missing": "drop", "k": 2300}),
     "no stratum": (64, {"missing": "drop", "small_strata": "drop", "stratum": "part", "t": 0.001}),
     "a row of the table given": (64, {"missing": "drop", "unit": "gap"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("chunk", "more"), LEFT_OUT.values(), ids=LEFT_OUT)
@@ -229,10 +288,14 @@ def test_what_cannot_be_kept_is_refused_with_the_same_sentence(
 ) -> None:
     settings = asked(**more)
     settings["special"] = {
-        name: codes for name, codes in settings["special"].items() if name in settings["confidential"]
+        name: codes
+        for name, codes in settings["special"].items()
+        if name in settings["confidential"]
     }
     settings["ordinal"] = {
-        name: levels for name, levels in settings["ordinal"].items() if name in settings["confidential"]
+        name: levels
+        for name, levels in settings["ordinal"].items()
+        if name in settings["confidential"]
     }
     said = []
     for run in (anonymize_file, lambda *given, **named: in_passes(monkeypatch, *given, **named)):
@@ -246,7 +309,9 @@ def test_what_cannot_be_kept_is_refused_with_the_same_sentence(
 def test_a_written_table_that_misses_it_is_not_put_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
 ) -> None:
-    """The same values in other rows, another value, and one more often than it was: all of it is seen in the file."""
+    """The same values in other rows, another value, and one more often than it was: all of it is
+    seen in the file.
+    """
     write = output.write_rows
 
     def sorted_values(ill: list[Any]) -> list[Any]:
@@ -271,7 +336,9 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
         def altered(threads: Any, tell: Any, part: str, *given: Any, alter: Any = alter) -> Any:
             digest = write(threads, tell, part, *given)
             table = pa.parquet.read_table(part)
-            order = np.lexsort([table.column(name).to_numpy() for name in ("age", "income", "rent")])
+            order = np.lexsort(
+                [table.column(name).to_numpy() for name in ("age", "income", "rent")]
+            )
             table = table.take(pa.array(order))
             place = table.schema.get_field_index("ill")
             table = table.set_column(place, "ill", pa.array(alter(table.column("ill").to_pylist())))

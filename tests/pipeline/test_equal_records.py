@@ -1,4 +1,6 @@
-"""Equal records are never cut apart: out of core they are refused where they do not fit into memory together."""
+"""Equal records are never cut apart: out of core they are refused where they do not fit into memory
+together.
+"""
 
 from __future__ import annotations
 

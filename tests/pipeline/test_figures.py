@@ -1,4 +1,6 @@
-"""Figures of releases made beyond memory: exact ones as in memory, others from samples, with their standard errors."""
+"""Figures of releases made beyond memory: exact ones as in memory, others from samples, with their
+standard errors.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,24 @@ from pipeline.test_out_of_core import asked, in_passes, left_in, table_of
 pytestmark = pytest.mark.slow
 
 EXACT = {
-    "il", "sse", "il-raw", "sse-raw", "il1s", "il1s-percent", "cells-unchanged", "discernibility", "granularity", "unique", "k",
-    "unique-with-kept", "k-with-kept", "prosecutor", "journalist", "marketer", "dominance",
-}  # fmt: skip
+    "il",
+    "sse",
+    "il-raw",
+    "sse-raw",
+    "il1s",
+    "il1s-percent",
+    "cells-unchanged",
+    "discernibility",
+    "granularity",
+    "unique",
+    "k",
+    "unique-with-kept",
+    "k-with-kept",
+    "prosecutor",
+    "journalist",
+    "marketer",
+    "dominance",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -57,12 +74,19 @@ def both(
 
 
 def equal(one: float, other: float) -> bool:
-    return one == other or math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+    return (
+        one == other
+        or math.isclose(one, other, rel_tol=1e-12)
+        or (math.isnan(one) and math.isnan(other))
+    )
 
 
 def same(one: Figure, other: Figure) -> bool:
     pairs = [(one.columns, other.columns), (one.details, other.details)]
-    alike = all(mine.keys() == theirs.keys() and all(equal(mine[name], theirs[name]) for name in mine) for mine, theirs in pairs)  # fmt: skip
+    alike = all(
+        mine.keys() == theirs.keys() and all(equal(mine[name], theirs[name]) for name in mine)
+        for mine, theirs in pairs
+    )
     return alike and equal(one.value, other.value)
 
 
@@ -70,7 +94,9 @@ def same(one: Figure, other: Figure) -> bool:
 def test_where_the_sample_is_the_table_all_figures_are_those_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
 ) -> None:
-    more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"], "confidential": ["ill"]}
+    more: dict[str, Any] = (
+        {"weight": weight} if weight else {"keep": ["id", "w"], "confidential": ["ill"]}
+    )
     here, there = both(tmp_path, monkeypatch, kinds, 10_000, **more)
     mine, theirs = figures_of(here), figures_of(there)
     assert mine.keys() == theirs.keys()
@@ -114,7 +140,13 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
     assert 0.0 < (theirs["linkage"].sample.error or 0.0) < 5.0
     # neither chunks nor threads nor buckets decide
     again = in_passes(
-        monkeypatch, tmp_path / "in.parquet", tmp_path / "again.parquet", 1280, 0, 1, **asked(kinds, **more)
+        monkeypatch,
+        tmp_path / "in.parquet",
+        tmp_path / "again.parquet",
+        1280,
+        0,
+        1,
+        **asked(kinds, **more),
     )
     assert figures_of(again) == theirs
     assert left_in(tmp_path) == []
@@ -153,7 +185,9 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
     places = []
     for name in ("memory", "beyond"):
         (tmp_path / name).mkdir()
-        places.append({"target": tmp_path / name / "out.parquet", "report": tmp_path / name / "r.json"})
+        places.append(
+            {"target": tmp_path / name / "out.parquet", "report": tmp_path / name / "r.json"}
+        )
     anonymize_file(source, **places[0], **settings)
     in_passes(monkeypatch, source, chunk=320, **places[1], **settings)
     public, internal = (
@@ -163,7 +197,9 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
     assert public[0] == public[1]
     assert without_notes(internal[0]) == without_notes(internal[1])
     settings["publish"] = ["il-raw", "kolmogorov-smirnov"]
-    with pytest.raises(InputError, match="publish=kolmogorov-smirnov is not worked on beyond memory"):
+    with pytest.raises(
+        InputError, match="publish=kolmogorov-smirnov is not worked on beyond memory"
+    ):
         in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
 
 
@@ -179,7 +215,9 @@ def with_another_original(release: Any) -> Any:
                     place, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
                 )
         sides[name] = rows.take(pa.array(rng.permutation(len(rows))))
-    facts = replace(measured.facts, exceeding=7, failing=9, shares=dict.fromkeys(measured.facts.shares, 3.0))
+    facts = replace(
+        measured.facts, exceeding=7, failing=9, shares=dict.fromkeys(measured.facts.shares, 3.0)
+    )
     loss = {name: 1.001 * value for name, value in measured.loss.items()}
     other = replace(measured, **sides, facts=facts, loss=loss)
     return release._of_sample(other, other.sample)
@@ -194,7 +232,9 @@ def test_a_public_report_of_a_sample_follows_from_the_release(
     pa.parquet.write_table(table_of(1600, kinds="mixed"), source, row_group_size=300)
     settings = asked("mixed", keep=["id", "w"], report=tmp_path / "r.md")
     release = in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
-    public, internal = ((tmp_path / f"r.{kind}.md").read_text("utf-8") for kind in ("public", "internal"))
+    public, internal = (
+        (tmp_path / f"r.{kind}.md").read_text("utf-8") for kind in ("public", "internal")
+    )
     other = with_another_original(release)
     assert to_markdown(other._document(public=True)) == public
     assert to_markdown(other._document(public=False)) != internal
@@ -206,7 +246,9 @@ def test_a_public_report_of_a_sample_follows_from_the_release(
     assert (tmp_path / "r.internal.md").stat().st_mode & 0o777 == 0o600
 
 
-def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_those_of_a_table_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table, rng = table_of(1500, kinds="mixed"), np.random.default_rng(1)
     income = table.column("income").to_numpy().copy()
     income[rng.choice(1500, 12, replace=False)] *= 1e4  # each dominates its group
@@ -226,10 +268,19 @@ def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytes
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table, source, row_group_size=300)
     settings = {
-        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt", "employed"], "confidential": ["ill", "sick", "tax"],
-        "keep": ["id", "remark"], "stratum": ["region"], "weight": "w", "k": 3, "seed": 7, "effort": "quick", "date": "2026-01-01",
-        "rest": "drop", "scale": "minmax", "cap": {"age": 85},
-    }  # fmt: skip
+        "quasi": ["age", "wage", "rent", "rent again", "flag", "score2", "debt", "employed"],
+        "confidential": ["ill", "sick", "tax"],
+        "keep": ["id", "remark"],
+        "stratum": ["region"],
+        "weight": "w",
+        "k": 3,
+        "seed": 7,
+        "effort": "quick",
+        "date": "2026-01-01",
+        "rest": "drop",
+        "scale": "minmax",
+        "cap": {"age": 85},
+    }
     here = anonymize_file(source, tmp_path / "memory.parquet", **settings)
     there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
     told = [note for note in here.notes if not note.startswith("'sick' spells values")]
@@ -237,7 +288,9 @@ def test_notes_are_those_of_a_table_in_memory(tmp_path: Path, monkeypatch: pytes
     (dominance,) = [note for note in told if "dominates" in note]
     assert "'wage'" in dominance
     assert "'employed'" not in dominance  # 0 and 1 make a count, which nobody dominates
-    assert [note for note in there.notes if note != NOTE and "grouped otherwise" not in note] == told
+    assert [
+        note for note in there.notes if note != NOTE and "grouped otherwise" not in note
+    ] == told
 
 
 def test_ordered_categories_keep_their_order_in_reports(
@@ -246,17 +299,28 @@ def test_ordered_categories_keep_their_order_in_reports(
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(datasets.residents(1500, seed=3), source)
     settings: dict[str, Any] = {
-        "k": 5, "identifier": ["person", "e_mail"], "quasi": ["born", "rent", "marital"], "rest": "drop",
-        "confidential": ["education"], "t": 0.6, "seed": 4, "effort": "quick", "date": "2026-01-01",
-    }  # fmt: skip
+        "k": 5,
+        "identifier": ["person", "e_mail"],
+        "quasi": ["born", "rent", "marital"],
+        "rest": "drop",
+        "confidential": ["education"],
+        "t": 0.6,
+        "seed": 4,
+        "effort": "quick",
+        "date": "2026-01-01",
+    }
     made = {}
     for name in ("memory", "beyond"):
         (tmp_path / name).mkdir()
         place = tmp_path / name / "out.parquet"
         if name == "memory":
-            made[name] = anonymize_file(source, place, report=tmp_path / name / "r.html", **settings)
+            made[name] = anonymize_file(
+                source, place, report=tmp_path / name / "r.html", **settings
+            )
         else:
-            made[name] = in_passes(monkeypatch, source, place, report=tmp_path / name / "r.html", **settings)
+            made[name] = in_passes(
+                monkeypatch, source, place, report=tmp_path / name / "r.html", **settings
+            )
     here, there = (figures_of(made[name]) for name in ("memory", "beyond"))
     assert equal(here["t"].value, there["t"].value)
     public = [(tmp_path / name / "r.public.html").read_bytes() for name in ("memory", "beyond")]

@@ -32,7 +32,9 @@ from microagg.table.schema import Column, Kind, Role
 
 
 def random_table(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]:
-    """Columns of many kinds: whole, floats of few and of all decimals, of very different sizes, gaps of both sorts, categories."""
+    """Columns of many kinds: whole, floats of few and of all decimals, of very different sizes,
+    gaps of both sorts, categories.
+    """
     rng = np.random.default_rng(seed)
     gaps = rng.random(records) < 0.2
     lognormal = rng.lognormal(9.0, 2.0, records)
@@ -46,25 +48,41 @@ def random_table(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]
         "constant": pa.array(np.full(records, 7.5)),
         "one value": pa.array(np.full(records, 3), mask=gaps),
         "empty": pa.array([None] * records, pa.int64()),
-        "town": pa.array([f"t{each}" for each in rng.integers(0, 1 + seed % 70, records)], mask=rng.random(records) < 0.1),
+        "town": pa.array(
+            [f"t{each}" for each in rng.integers(0, 1 + seed % 70, records)],
+            mask=rng.random(records) < 0.1,
+        ),
         "flag": pa.array(rng.random(records) < 0.5),
         "code": pa.array(rng.integers(0, 3, records)),
-    }  # fmt: skip
+    }
     names = list(every) if seed % 3 else ["whole", "tails", "cents"]
     names = [name for name in names if seed % 3 == 0 or rng.random() < 0.7] or ["whole"]
-    kinds = {"town": Kind.NOMINAL, "flag": Kind.NOMINAL, "code": Kind.NOMINAL, "empty": Kind.NUMERIC}
+    kinds = {
+        "town": Kind.NOMINAL,
+        "flag": Kind.NOMINAL,
+        "code": Kind.NOMINAL,
+        "empty": Kind.NUMERIC,
+    }
     columns = [Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC)) for name in names]
     return pa.table({name: every[name] for name in names}), columns
 
 
 SPECIAL: dict[str, tuple[Any, ...]] = {
-    "coded": (97, 98), "texts": (-8,), "born": ("1900-01-01",), "price": (0,), "school": ("?",), "all special": (1, 2), "never": (5,),
-}  # fmt: skip
+    "coded": (97, 98),
+    "texts": (-8,),
+    "born": ("1900-01-01",),
+    "price": (0,),
+    "school": ("?",),
+    "all special": (1, 2),
+    "never": (5,),
+}
 NA = ["-9", "none", "-9.5"]
 
 
 def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]:
-    """Times of all sorts, Decimals, long numbers, text that spells numbers, ordered levels; gaps, markers and codes, some of them late."""
+    """Times of all sorts, Decimals, long numbers, text that spells numbers, ordered levels; gaps,
+    markers and codes, some of them late.
+    """
     rng = np.random.default_rng([seed, 1])
     late = np.arange(records) > 0.9 * records
     gaps = (rng.random(records) < 0.2) & (late if seed % 2 else True)
@@ -73,22 +91,37 @@ def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[C
     stamps += np.where(late, 1_000_000, 0)  # a finer resolution, late
     local = pa.array(days.astype("datetime64[D]").astype("datetime64[s]")).cast(pa.timestamp("s"))
     whole = rng.integers(0, 50, records)
-    texts = np.where(gaps, rng.choice(["NA", "", "-9", "-8"], records), whole.astype(str)).astype(object)
+    texts = np.where(gaps, rng.choice(["NA", "", "-9", "-8"], records), whole.astype(str)).astype(
+        object
+    )
     texts[late & (whole == 3)] = "3.0"
     school = rng.choice(["low", "mid", "high", "none", "?"], records, p=[0.4, 0.3, 0.2, 0.05, 0.05])
     levels = pa.array(["low", "never seen", "mid", "high", "none", "?"])
     codes = pa.array(rng.choice([0, 2, 3], records), pa.int8(), mask=gaps)
     every: dict[str, Any] = {
-        "born": pa.array(np.where(late & (days < 3000), -25_567, days), pa.int32(), mask=gaps).cast(pa.date32()),
+        "born": pa.array(np.where(late & (days < 3000), -25_567, days), pa.int32(), mask=gaps).cast(
+            pa.date32()
+        ),
         "seen": pa.array(stamps).cast(pa.timestamp("us")),
         "zoned": pc.assume_timezone(local, "Europe/Berlin"),
         "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
         "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
-        "price": pa.array([Decimal(int(each)).scaleb(-2) for each in rng.integers(0, 9999, records)], pa.decimal128(9, 2), mask=gaps),
-        "plain price": pa.array([Decimal(int(each)).scaleb(-1) for each in rng.integers(0, 9999, records)], pa.decimal128(9, 2)),
-        "deep": pa.array([Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)),
+        "price": pa.array(
+            [Decimal(int(each)).scaleb(-2) for each in rng.integers(0, 9999, records)],
+            pa.decimal128(9, 2),
+            mask=gaps,
+        ),
+        "plain price": pa.array(
+            [Decimal(int(each)).scaleb(-1) for each in rng.integers(0, 9999, records)],
+            pa.decimal128(9, 2),
+        ),
+        "deep": pa.array(
+            [Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)
+        ),
         "long": pa.array(2**60 + whole, mask=gaps),
-        "coded": pa.array(np.where(late & (whole < 9), 97, np.where(whole == 4, -9, whole)), mask=gaps),
+        "coded": pa.array(
+            np.where(late & (whole < 9), 97, np.where(whole == 4, -9, whole)), mask=gaps
+        ),
         "never": pa.array(whole + 9),
         "floats": pa.array(np.where(gaps, -9.5, whole / 4)),
         "all special": pa.array(np.where(gaps, 1, 2)),
@@ -99,7 +132,7 @@ def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[C
         "ordered": pa.DictionaryArray.from_arrays(codes, levels, ordered=True),
         "categories": pa.DictionaryArray.from_arrays(codes, levels),
         "markers": pa.array(np.full(records, "none")),
-    }  # fmt: skip
+    }
     kinds = {
         "school": Kind.ORDINAL,
         "declared": Kind.ORDINAL,
@@ -109,7 +142,10 @@ def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[C
     kinds["markers"] = Kind.NOMINAL
     declared = {"declared": ("?", "low", "mid", "high", "unseen")}
     names = [name for name in every if rng.random() < 0.6] or ["born"]
-    columns = [Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC), declared.get(name)) for name in names]
+    columns = [
+        Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC), declared.get(name))
+        for name in names
+    ]
     return pa.table({name: every[name] for name in names}), columns
 
 

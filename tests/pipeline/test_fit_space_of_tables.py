@@ -36,11 +36,16 @@ def table_of(records: int = 1600, *, mixed: bool = False) -> pa.Table:
     }
     if mixed:
         columns |= {
-            "debt": pa.array(np.where(rng.random(records) < 0.6, 0, rng.integers(0, 5000, records)), mask=gaps),
+            "debt": pa.array(
+                np.where(rng.random(records) < 0.6, 0, rng.integers(0, 5000, records)), mask=gaps
+            ),
             "score": pa.array(np.where(gaps, np.nan, np.round(rng.standard_normal(records), 1))),
             "one": pa.array(np.full(records, 3), mask=gaps),
-            "town": pa.array([f"t{each}" for each in rng.integers(0, 9, records)], mask=rng.random(records) < 0.05),
-        }  # fmt: skip
+            "town": pa.array(
+                [f"t{each}" for each in rng.integers(0, 9, records)],
+                mask=rng.random(records) < 0.05,
+            ),
+        }
     return pa.table({**columns, "w": np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)})
 
 
@@ -60,9 +65,16 @@ ASKED: list[tuple[bool, int, dict[str, Any]]] = [
     (
         True,
         64,
-        {"scale": "robust", "cap": {"debt": (None, "95%"), "score": ("2%", "98%"), "age": (None, 18)}},
+        {
+            "scale": "robust",
+            "cap": {"debt": (None, "95%"), "score": ("2%", "98%"), "age": (None, 18)},
+        },
     ),
-    (True, 1280, {"scale": "rank", "importance": {"age": 2}, "cap": {"debt": (1, 900), "score": (5, 6)}}),
+    (
+        True,
+        1280,
+        {"scale": "rank", "importance": {"age": 2}, "cap": {"debt": (1, 900), "score": (5, 6)}},
+    ),
 ]
 
 
@@ -96,9 +108,18 @@ def test_one_record_for_all_loses_no_more_than_all(
     odd = pa.array(few.astype(int)) if numbers else pa.array(np.where(few, "b", "a"))
     table = pa.table({"odd": odd, "same": np.full(1500, 7), "region": np.arange(1500) % 2})
     here, there, manifest = both_ways(
-        tmp_path, monkeypatch, table, 64, quasi=["odd", "same"], stratum=["region"], k=10, seed=3, effort="quick", date="2026-01-01",
+        tmp_path,
+        monkeypatch,
+        table,
+        64,
+        quasi=["odd", "same"],
+        stratum=["region"],
+        k=10,
+        seed=3,
+        effort="quick",
+        date="2026-01-01",
         importance={"odd": 2},
-    )  # fmt: skip
+    )
     assert manifest["guarantee"]["classes"] == 2
     assert manifest["loss"]["IL"] == manifest["loss"]["IL_zscore"] == 100.0
     assert there == here
@@ -122,8 +143,14 @@ def test_caps_that_cannot_be_are_refused(
         monkeypatch.setattr(MemoryBudget, "checked", lambda self, *_: MemoryBudget(10**8, 1, 64, 1))
         with pytest.raises(InputError, match=says) as error:
             anonymize_file(
-                tmp_path / "in.parquet", tmp_path / "out.parquet", k=4, quasi=["age", "town"], rest="drop", cap=cap, **memory
-            )  # fmt: skip
+                tmp_path / "in.parquet",
+                tmp_path / "out.parquet",
+                k=4,
+                quasi=["age", "town"],
+                rest="drop",
+                cap=cap,
+                **memory,
+            )
         told.append(str(error.value))
     assert told[0] == told[1]
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -21,8 +21,13 @@ from microagg.pipeline import files, text_intake
 from stores import make_store, shelf
 
 SETTINGS: dict[str, Any] = {
-    "k": 5, "quasi": ["a", "b"], "confidential": ["c"], "seed": 3, "effort": "quick", "date": "2026-01-01",
-}  # fmt: skip
+    "k": 5,
+    "quasi": ["a", "b"],
+    "confidential": ["c"],
+    "seed": 3,
+    "effort": "quick",
+    "date": "2026-01-01",
+}
 CHANGED = "was changed or replaced while it was read, so nothing was written"
 
 
@@ -40,7 +45,9 @@ def table_of(seed: int, records: int = 2000) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """A parquet file whose size does not depend on its values."""
-    pa.parquet.write_table(table, path, 300, compression="none", use_dictionary=False, write_statistics=False)
+    pa.parquet.write_table(
+        table, path, 300, compression="none", use_dictionary=False, write_statistics=False
+    )
 
 
 def replace_file(path: Path) -> None:
@@ -50,7 +57,9 @@ def replace_file(path: Path) -> None:
 
 
 def overwrite_in_place(path: Path) -> None:
-    """Other values under the same inode, size and time of change: only the digest of the values tells."""
+    """Other values under the same inode, size and time of change: only the digest of the values
+    tells.
+    """
     before = os.stat(path)
     other = path.with_name("other")
     write(table_of(2), other)
@@ -92,7 +101,13 @@ def refused(
     progress = AtPass(name, act)
     target.parent.mkdir()
     with pytest.raises(ma.InputError, match=CHANGED):
-        in_passes(monkeypatch, source, target, progress=progress, **{**SETTINGS, "missing": "group", **more})
+        in_passes(
+            monkeypatch,
+            source,
+            target,
+            progress=progress,
+            **{**SETTINGS, "missing": "group", **more},
+        )
     assert progress.is_done
     assert list(target.parent.iterdir()) == []
 
@@ -101,10 +116,14 @@ LATE = [pytest.param(name, marks=pytest.mark.slow) for name in ("grouping", "wri
 
 
 @pytest.mark.parametrize("name", ["scanning", "measuring", "sampling", "routing", *LATE])
-def test_a_file_that_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_file_that_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     source = tmp_path / "in.parquet"
     write(table_of(1), source)
-    refused(monkeypatch, source, tmp_path / "out" / "out.parquet", name, lambda: replace_file(source))
+    refused(
+        monkeypatch, source, tmp_path / "out" / "out.parquet", name, lambda: replace_file(source)
+    )
 
 
 @pytest.mark.parametrize("missing", ["group", "drop"])
@@ -117,8 +136,13 @@ def test_values_that_change_behind_an_unchanged_file(
     # after the last chunk of the first pass
     name = "routing" if missing == "drop" else "sampling"
     refused(
-        monkeypatch, source, tmp_path / "out" / "out.parquet", name, lambda: overwrite_in_place(source), missing=missing
-    )  # fmt: skip
+        monkeypatch,
+        source,
+        tmp_path / "out" / "out.parquet",
+        name,
+        lambda: overwrite_in_place(source),
+        missing=missing,
+    )
 
 
 def test_a_part_that_is_added_to_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

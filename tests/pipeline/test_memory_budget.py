@@ -1,4 +1,6 @@
-"""Memory that was allowed and is not enough for a table that is worked on as a whole: a note says so."""
+"""Memory that was allowed and is not enough for a table that is worked on as a whole: a note says
+so.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from microagg.methods.search.blockwise import MOST_AS_ONE
 from microagg.pipeline.files import anonymize_file
 from microagg.studies.repeating import repeat_file
 
-SETTINGS: dict[str, Any] = {"k": 3, "quasi": tables.QUASI, "rest": "drop", "method": "mdav", "seed": 1}
+SETTINGS: dict[str, Any] = {
+    "k": 3,
+    "quasi": tables.QUASI,
+    "rest": "drop",
+    "method": "mdav",
+    "seed": 1,
+}
 
 
 def told(release: ma.Release) -> list[str]:

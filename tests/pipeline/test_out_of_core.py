@@ -34,18 +34,31 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("kinds", ["plain", "mixed"])
-@pytest.mark.parametrize(("chunk", "bits", "threads", "groups"), [(64, 3, 2, 100), (1280, 0, 1, 5000)])
+@pytest.mark.parametrize(
+    ("chunk", "bits", "threads", "groups"), [(64, 3, 2, 100), (1280, 0, 1, 5000)]
+)
 def test_the_same_release_as_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None, chunk: int, bits: int, threads: int, groups: int
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kinds: str,
+    weight: str | None,
+    chunk: int,
+    bits: int,
+    threads: int,
+    groups: int,
+) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(kinds=kinds), source, row_group_size=groups)
     settings = asked(kinds, weight=weight) if weight else asked(kinds, keep=["id", "w"])
     for folder in ("memory", "beyond"):
         (tmp_path / folder).mkdir()
     anonymize_file(source, tmp_path / "memory" / "out.parquet", **settings)
-    in_passes(monkeypatch, source, tmp_path / "beyond" / "out.parquet", chunk, bits, threads, **settings)
-    here, there = (tmp_path / folder / "out.parquet.internal.json" for folder in ("memory", "beyond"))
+    in_passes(
+        monkeypatch, source, tmp_path / "beyond" / "out.parquet", chunk, bits, threads, **settings
+    )
+    here, there = (
+        tmp_path / folder / "out.parquet.internal.json" for folder in ("memory", "beyond")
+    )
     assert json.loads(there.read_text("utf-8")) == json.loads(here.read_text("utf-8"))
     assert files(tmp_path / "beyond") == files(tmp_path / "memory")
 
@@ -63,10 +76,10 @@ SETTINGS = asked("plain", keep=["id", "w"])
 def writing() -> list[Any]:
     """All modules that set pieces aside."""
     ours = [module for name, module in sys.modules.items() if name.startswith("microagg.")]
-    found = [module for module in ours if hasattr(module, "write_spill_file") and module is not spill]
-    assert {module.__name__ for module in (block_plan, block_output, block_stats, verification)} <= {
-        each.__name__ for each in found
-    }
+    found = [module for module in ours if hasattr(module, "write_piece") and module is not spill]
+    assert {
+        module.__name__ for module in (block_plan, block_output, block_stats, verification)
+    } <= {each.__name__ for each in found}
     return found
 
 
@@ -88,22 +101,33 @@ def test_parts_and_arrow_files_are_the_same_table(
     table = pa.parquet.read_table(source)
     (tmp_path / "parts").mkdir()
     for place, first in enumerate(range(0, 2000, 700)):
-        pa.parquet.write_table(table.slice(first, 700), tmp_path / "parts" / f"part-{place}.parquet")
+        pa.parquet.write_table(
+            table.slice(first, 700), tmp_path / "parts" / f"part-{place}.parquet"
+        )
     with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as file:
         for batch in table.to_batches(max_chunksize=170):
             file.write_batch(batch)
     digests = []
-    for given in (source, tmp_path / "parts", tmp_path / "parts" / "*.parquet", tmp_path / "in.arrow"):
+    for given in (
+        source,
+        tmp_path / "parts",
+        tmp_path / "parts" / "*.parquet",
+        tmp_path / "in.arrow",
+    ):
         for memory in (True, False):
             if memory:
                 release = anonymize_file(given, tmp_path / "out.arrow", **SETTINGS)
             else:
                 release = in_passes(monkeypatch, given, tmp_path / "out.arrow", **SETTINGS)
-            digests.append((release._written["output"]["digest"], (tmp_path / "out.arrow").read_bytes()))
+            digests.append(
+                (release._written["output"]["digest"], (tmp_path / "out.arrow").read_bytes())
+            )
     assert len(set(digests)) == 1
 
 
-def test_rows_can_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path) -> None:
+def test_rows_can_keep_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
+) -> None:
     for name, run in (
         ("a", anonymize_file),
         ("b", lambda *args, **more: in_passes(monkeypatch, *args, **more)),
@@ -114,7 +138,9 @@ def test_rows_can_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert released.column("id").to_pylist() == list(range(2000))
 
 
-def test_repeating_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path) -> None:
+def test_repeating_beyond_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
+) -> None:
     anonymize_file(source, tmp_path / "out.parquet", **SETTINGS)
     in_passes(monkeypatch, source, tmp_path / "other.parquet", **SETTINGS)
     manifest = tmp_path / "out.parquet.internal.json"
@@ -199,9 +225,12 @@ def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(
     assert left_in(tmp_path) == []
 
 
-def test_less_memory_than_a_block_needs_is_refused_with_the_figure(tmp_path: Path, source: Path) -> None:
+def test_less_memory_than_a_block_needs_is_refused_with_the_figure(
+    tmp_path: Path, source: Path
+) -> None:
     with pytest.raises(
-        ma.InputError, match=r"memory of 0 MB is less than one block of this table needs, about \d+ MB"
+        ma.InputError,
+        match=r"memory of 0 MB is less than one block of this table needs, about \d+ MB",
     ):
         anonymize_file(source, tmp_path / "out.parquet", memory="1KB", **SETTINGS)
     assert not (tmp_path / "out.parquet").exists()
@@ -234,12 +263,17 @@ def test_spill_is_for_nobody_else_and_goes(
         return told
 
     for module in writing():
-        monkeypatch.setattr(module, "write_spill_file", looking)
+        monkeypatch.setattr(module, "write_piece", looking)
     (tmp_path / "elsewhere").mkdir()
     mask = os.umask(0)
     try:
         in_passes(
-            monkeypatch, source, tmp_path / "out.parquet", threads=1, spill=tmp_path / "elsewhere", **SETTINGS
+            monkeypatch,
+            source,
+            tmp_path / "out.parquet",
+            threads=1,
+            spill=tmp_path / "elsewhere",
+            **SETTINGS,
         )
     finally:
         os.umask(mask)
@@ -291,7 +325,9 @@ def test_whatever_call_fails_nothing_is_in_place_and_no_spill_is_left(
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, kind, at)
             error = ma.InputError if kind == "disk full" else KeyboardInterrupt
-            with pytest.raises(error, match="full|could not be written" if kind == "disk full" else None):
+            with pytest.raises(
+                error, match="full|could not be written" if kind == "disk full" else None
+            ):
                 in_passes(patch, source, tmp_path / "out.parquet", threads=1, **SETTINGS)
         assert files(tmp_path) == {"in.parquet": source.read_bytes()}, at
     in_passes(pytest.MonkeyPatch(), source, tmp_path / "out.parquet", **SETTINGS)
@@ -299,7 +335,9 @@ def test_whatever_call_fails_nothing_is_in_place_and_no_spill_is_left(
 
 
 def whole_pieces(names: list[str]) -> set[str]:
-    """Those that tell that a task is done; what a task sets aside before that lies beside them (x.arrow.classes)."""
+    """Those that tell that a task is done; what a task sets aside before that lies beside them
+    (x.arrow.classes).
+    """
     return {name for name in names if name.endswith(".arrow")}
 
 
@@ -310,14 +348,14 @@ def test_resuming_does_only_what_was_not_done(
     in_passes(monkeypatch, source, target, threads=1, **SETTINGS)
     whole = contents(target)
     worked: list[str] = []
-    before = block_plan.write_spill_file
+    before = block_plan.write_piece
 
     def counting(path: str, *more: Any) -> Any:
         worked.append(Path(path).name)
         return before(path, *more)
 
     for module in writing():
-        monkeypatch.setattr(module, "write_spill_file", counting)
+        monkeypatch.setattr(module, "write_piece", counting)
     in_passes(monkeypatch, source, target, threads=1, **SETTINGS)
     pieces = len(worked)
     assert pieces > 60, "of every pass"
@@ -333,7 +371,7 @@ def test_resuming_does_only_what_was_not_done(
         worked.clear()
         with pytest.MonkeyPatch.context() as patch:
             for module in writing():
-                patch.setattr(module, "write_spill_file", killed)
+                patch.setattr(module, "write_piece", killed)
             patch.setattr(spill, "_remove", lambda _: None)  # as if killed
             with pytest.raises(SystemExit):
                 in_passes(patch, source, target, threads=1, **SETTINGS)
@@ -353,8 +391,12 @@ def test_strata_are_those_in_memory(
     rng = np.random.default_rng(8)
     table = table_of(4000)
     # one region is worked on in blocks, the others as a whole
-    region = pa.array(rng.choice(["N", "S", "W"], 4000, p=[0.7, 0.2, 0.1]), mask=rng.random(4000) < 0.05)
-    table = table.append_column("region", region).append_column("urban", pa.array(rng.random(4000) < 0.5))
+    region = pa.array(
+        rng.choice(["N", "S", "W"], 4000, p=[0.7, 0.2, 0.1]), mask=rng.random(4000) < 0.05
+    )
+    table = table.append_column("region", region).append_column(
+        "urban", pa.array(rng.random(4000) < 0.5)
+    )
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table, source)
     kept = ["id"] if len(stratum) == 2 else ["id", "urban"]

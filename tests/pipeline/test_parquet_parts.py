@@ -1,4 +1,6 @@
-"""Releases as a folder of parts: in memory and beyond it the same bytes, put in place by one rename, whatever fails."""
+"""Releases as a folder of parts: in memory and beyond it the same bytes, put in place by one
+rename, whatever fails.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +48,18 @@ def all_files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_the_same_parts_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path) -> None:
+def test_the_same_parts_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
+) -> None:
     for name in ("memory", "one", "many", "again", "file"):
         (tmp_path / name).mkdir()
     anonymize_file(source, f"{tmp_path}/memory/out/", **SETTINGS)
     made = all_files(tmp_path / "memory")
     assert sorted(made) == [
-        "out.internal.json", "out.public.json", *(f"out/part-{number:05}.parquet" for number in range(3)),
-    ]  # fmt: skip
+        "out.internal.json",
+        "out.public.json",
+        *(f"out/part-{number:05}.parquet" for number in range(3)),
+    ]
     in_passes(monkeypatch, source, f"{tmp_path}/many/out/", 64, 3, 2, **SETTINGS)
     in_passes(monkeypatch, source, f"{tmp_path}/one/out/", 1280, 0, 1, **SETTINGS)
     assert all_files(tmp_path / "many") == made
@@ -61,7 +67,9 @@ def test_the_same_parts_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     anonymize_file(source, tmp_path / "file" / "out.parquet", **SETTINGS)
     rows = pa.parquet.read_table(tmp_path / "file" / "out.parquet")
-    assert read_whole(tmp_path / "many" / "out").equals(rows), "the rows of one file, in their order"
+    assert read_whole(tmp_path / "many" / "out").equals(rows), (
+        "the rows of one file, in their order"
+    )
     digests = [
         json.loads((tmp_path / where).read_text("utf-8"))["output"]["digest"]
         for where in ("file/out.parquet.internal.json", "many/out.internal.json")
@@ -86,16 +94,23 @@ def _umask() -> int:
 
 @pytest.mark.slow
 def test_what_is_a_folder_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = ma.anonymize(table_of(40, kinds="plain"), **{**SETTINGS, "quasi": ["age"], "rest": "drop"})
+    release = ma.anonymize(
+        table_of(40, kinds="plain"), **{**SETTINGS, "quasi": ["age"], "rest": "drop"}
+    )
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        ma.InputError, match=r"cannot tell the format of 'out'; .*or 'out/' for a folder of parquet parts\."
+        ma.InputError,
+        match=r"cannot tell the format of 'out'; .*or 'out/' for a folder of parquet parts\.",
     ):
         release.save("out")
     with pytest.raises(ma.InputError, match="a name without a dot"):
         as_target("out.parquet/")
     Path("out").mkdir()
-    assert [str(path) for path in release.save("out")] == ["out", "out.internal.json", "out.public.json"]
+    assert [str(path) for path in release.save("out")] == [
+        "out",
+        "out.internal.json",
+        "out.public.json",
+    ]
     assert is_in_parts("out")
     assert Source.of("out").records == 40
     release.save("out/")
@@ -146,18 +161,26 @@ def test_whatever_fails_all_of_the_old_or_all_of_the_new_is_there(
                     releases[1 - old].save(f"{tmp_path}/out/")
             assert failing.failed == made[at]
             if kind != "killed":
-                there = {name: what for name, what in all_files(tmp_path).items() if not name.startswith(".")}
+                there = {
+                    name: what
+                    for name, what in all_files(tmp_path).items()
+                    if not name.startswith(".")
+                }
                 assert there in whole, (made[at], at, when)
             clean_folder(tmp_path)
             assert all_files(tmp_path) in whole, (made[at], at, when)
 
 
 def in_passes_to(patch: pytest.MonkeyPatch, source: Path, target: str, **more: Any) -> Any:
-    return in_passes(patch, source, target, threads=1, **{**asked("plain", keep=["id", "w"]), **more})
+    return in_passes(
+        patch, source, target, threads=1, **{**asked("plain", keep=["id", "w"]), **more}
+    )
 
 
 @pytest.mark.slow
-def test_a_full_disk_beyond_memory_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_beyond_memory_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(2500, kinds="plain"), source)
     with pytest.MonkeyPatch.context() as patch:

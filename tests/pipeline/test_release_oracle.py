@@ -1,4 +1,5 @@
-"""A whole release, worked out once more in plain Python from the original and the groups: cells, counts, weights, loss.
+"""A whole release, worked out once more in plain Python from the original and the groups: cells,
+counts, weights, loss.
 
 What is written in memory and out of core, in several blocks, is the same to the byte.
 """
@@ -30,7 +31,9 @@ LEVELS = ["low", "mid", "high"]
 
 
 def survey(seed: int, records: int = 70) -> list[Row]:
-    """Records with gaps, a special code and a marker of missing values in `debt`, gaps in `level` and `town`."""
+    """Records with gaps, a special code and a marker of missing values in `debt`, gaps in `level`
+    and `town`.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for number in range(records):
@@ -54,26 +57,45 @@ def survey(seed: int, records: int = 70) -> list[Row]:
 
 def as_table(rows: list[Row]) -> pa.Table:
     kinds = {"debt": pa.int64(), "level": pa.string(), "town": pa.string()}
-    return pa.table({name: pa.array([row[name] for row in rows], kinds.get(name)) for name in rows[0]})
+    return pa.table(
+        {name: pa.array([row[name] for row in rows], kinds.get(name)) for name in rows[0]}
+    )
 
 
 PLAIN = {"quasi": ["age", "pay"], "rest": "drop"}
 MIXED = {
-    "quasi": ["age", "pay", "debt", "level", "town"], "ordinal": {"level": LEVELS}, "special": {"debt": [CODE]},
-    "na": [str(MARKER)], "rest": "drop",
-}  # fmt: skip
+    "quasi": ["age", "pay", "debt", "level", "town"],
+    "ordinal": {"level": LEVELS},
+    "special": {"debt": [CODE]},
+    "na": [str(MARKER)],
+    "rest": "drop",
+}
 CASES: dict[str, dict[str, Any]] = {
     "numbers": PLAIN,
     "numbers, weights": {**PLAIN, "weight": "w", "keep": ["ill"]},
-    "numbers, a cap, strata": {**PLAIN, "cap": {"pay": ("5%", "90%"), "age": 70}, "stratum": "area"},
+    "numbers, a cap, strata": {
+        **PLAIN,
+        "cap": {"pay": ("5%", "90%"), "age": 70},
+        "stratum": "area",
+    },
     "numbers, another scale": {**PLAIN, "scale": "minmax", "importance": {"age": 2}},
     "numbers, units, t": {**PLAIN, "unit": "home", "confidential": ["ill"], "t": 0.5},
     "mixed, units, strata": {**MIXED, "unit": "home", "stratum": "area"},
     "mixed": MIXED,
-    "mixed, weights, strata, l": {**MIXED, "weight": "w", "stratum": "area", "confidential": ["ill"], "l": 2},
+    "mixed, weights, strata, l": {
+        **MIXED,
+        "weight": "w",
+        "stratum": "area",
+        "confidential": ["ill"],
+        "l": 2,
+    },
     "mixed, a cap": {**MIXED, "cap": {"debt": 300, "pay": (None, "80%")}},
-    "aggregates": {**MIXED, "aggregate": {"age": "median", "debt": "median", "level": "mode"}, "accept_risk": ["true-values"]},
-}  # fmt: skip
+    "aggregates": {
+        **MIXED,
+        "aggregate": {"age": "median", "debt": "median", "level": "mode"},
+        "accept_risk": ["true-values"],
+    },
+}
 
 
 def settings_of(case: str, k: int) -> dict[str, Any]:
@@ -94,13 +116,17 @@ def capped(cell: float, limits: dict[str, Any] | None) -> float:
 def expected_cells(
     name: str, rows: list[Row], settings: dict[str, Any], limits: dict[str, Any] | None
 ) -> set[Any] | tuple[Fraction, int]:
-    """What a group may release of a column: one of these cells, or the number nearest to this mean, at so many decimals."""
+    """What a group may release of a column: one of these cells, or the number nearest to this mean,
+    at so many decimals.
+    """
     cells = [row[name] for row in rows]
     if name == "town":  # a gap is a category
         counts = Counter(cells)
         return {cell for cell in counts if counts[cell] == max(counts.values())}
     there = [cell for cell in cells if is_value(cell)]
-    enough = len(there) == len(cells) or (2 * len(there) > len(cells) and len(there) >= min(settings["k"], 3))
+    enough = len(there) == len(cells) or (
+        2 * len(there) > len(cells) and len(there) >= min(settings["k"], 3)
+    )
     if not enough:
         gaps = Counter(CODE if cell == CODE else None for cell in cells if not is_value(cell))
         return {cell for cell in gaps if gaps[cell] == max(gaps.values())}
@@ -112,7 +138,9 @@ def expected_cells(
         ordered = sorted(there, key=LEVELS.index if name == "level" else None)
         return {ordered[(len(ordered) - 1) // 2]}
     weights = [row["w"] if settings.get("weight") else 1 for row in rows if is_value(row[name])]
-    parts = [Fraction(capped(cell, limits)) * weight for cell, weight in zip(there, weights, strict=True)]
+    parts = [
+        Fraction(capped(cell, limits)) * weight for cell, weight in zip(there, weights, strict=True)
+    ]
     return sum(parts) / sum(weights), 2 if name == "pay" else 0
 
 
@@ -172,25 +200,39 @@ def test_the_manifest_counts_what_is_there(case: str) -> None:
     assert manifest["guarantee"]["classes"] == len(classes) == len(release.anonymity.sizes)
     assert manifest["guarantee"]["smallest_class"] == min(classes.values()) >= k
     assert manifest["all_columns"]["classes"] == len(everything)
-    assert manifest["all_columns"]["unique_records"] == sum(count == 1 for count in everything.values())
+    assert manifest["all_columns"]["unique_records"] == sum(
+        count == 1 for count in everything.values()
+    )
     assert manifest["all_columns"]["smallest_class"] == min(everything.values())
     for name, told in manifest["cells"]["columns"].items():
         before, after = ([is_value(row[name]) for row in table] for table in (rows, released))
-        assert told["filled"] == sum(new and not old for old, new in zip(before, after, strict=True))
-        assert told["blanked"] == sum(old and not new for old, new in zip(before, after, strict=True))
+        assert told["filled"] == sum(
+            new and not old for old, new in zip(before, after, strict=True)
+        )
+        assert told["blanked"] == sum(
+            old and not new for old, new in zip(before, after, strict=True)
+        )
     for name, told in manifest["capped"].items():
         cells = [row[name] for row in rows if is_value(row[name])]
-        assert told["above"] == (0 if told["high"] is None else sum(cell > told["high"] for cell in cells))
-        assert told["below"] == (0 if told["low"] is None else sum(cell < told["low"] for cell in cells))
+        assert told["above"] == (
+            0 if told["high"] is None else sum(cell > told["high"] for cell in cells)
+        )
+        assert told["below"] == (
+            0 if told["low"] is None else sum(cell < told["low"] for cell in cells)
+        )
         assert told["above"] + told["below"] > 0
     if "weight" in settings:
         before, after = (sum(row["w"] for row in table) for table in (rows, released))
-        assert manifest["weighting"]["sum_changed_by"] == pytest.approx(after / before - 1.0, abs=1e-12)
+        assert manifest["weighting"]["sum_changed_by"] == pytest.approx(
+            after / before - 1.0, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("numbers")])
 def test_the_loss_of_numbers_is_theirs(case: str) -> None:
-    """In z-scores of the original, whatever was capped; the share of a class from the same squares."""
+    """In z-scores of the original, whatever was capped; the share of a class from the same
+    squares.
+    """
     rows, settings = survey(5), settings_of(case, 4)
     release = ma.anonymize(as_table(rows), **settings)
     released = release.table.to_pylist()
@@ -200,7 +242,9 @@ def test_the_loss_of_numbers_is_theirs(case: str) -> None:
     squares = ((before - after) / before.std(axis=0)) ** 2
     manifest = release.manifest
     il = 100.0 * squares.sum() / before.size
-    assert manifest["loss"]["IL_zscore" if "scale" in settings else "IL"] == pytest.approx(il, rel=1e-9)
+    assert manifest["loss"]["IL_zscore" if "scale" in settings else "IL"] == pytest.approx(
+        il, rel=1e-9
+    )
     if "scale" in settings:
         width = np.ptp(before, axis=0) / np.sqrt([2.0, 1.0])
         squares = ((before - after) / width) ** 2
@@ -229,7 +273,11 @@ def test_in_memory_and_out_of_core_in_several_blocks(
     for way in ("memory", "beyond"):
         (tmp_path / way).mkdir()
         run_in(
-            way, monkeypatch, tmp_path / "in.parquet", tmp_path / way / "out.parquet", **settings_of(case, 4)
+            way,
+            monkeypatch,
+            tmp_path / "in.parquet",
+            tmp_path / way / "out.parquet",
+            **settings_of(case, 4),
         )
         found.append({path.name: path.read_bytes() for path in (tmp_path / way).iterdir()})
     assert found[0] == found[1]
@@ -238,7 +286,11 @@ def test_in_memory_and_out_of_core_in_several_blocks(
 
 
 def close(one: float, other: float) -> bool:
-    return one == other or math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+    return (
+        one == other
+        or math.isclose(one, other, rel_tol=1e-9)
+        or (math.isnan(one) and math.isnan(other))
+    )
 
 
 @pytest.mark.slow
@@ -246,18 +298,23 @@ def close(one: float, other: float) -> bool:
 def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_blocks: None, case: str
 ) -> None:
-    """With weights of which one is more than half of its class, amounts that dominate theirs, and kept columns in which records stand alone."""
+    """With weights of which one is more than half of its class, amounts that dominate theirs, and
+    kept columns in which records stand alone.
+    """
     rows = survey(7, 150)
     for number, row in enumerate(rows):
         row["w"] = 900 if number % 9 == 0 else row["w"]
         row["code"] = f"c{number % 40}"
-        row["pay"] = round(row["pay"] * (40 if number % 7 == 0 else 1), 2)  # so that it dominates its group
+        # so that it dominates its group
+        row["pay"] = round(row["pay"] * (40 if number % 7 == 0 else 1), 2)
     pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet", row_group_size=50)
     settings = settings_of(case, 3)
     settings["keep"] = [*settings.get("keep", []), "code"]
     found, notes = [], []
     for way in ("memory", "beyond"):
-        release = run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / f"{way}.parquet", **settings)
+        release = run_in(
+            way, monkeypatch, tmp_path / "in.parquet", tmp_path / f"{way}.parquet", **settings
+        )
         found.append({measure.name: figure for measure, figure in release.figures})
         in_memory_only = ("values of single records", "the same table was grouped otherwise", NOTE)
         notes.append([note for note in release.notes if not note.startswith(in_memory_only)])
@@ -270,7 +327,9 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
             assert mine.keys() == theirs.keys()
             assert all(close(mine[each], theirs[each]) for each in mine), name
     if "weight" in settings:
-        assert here["dominance"].details["classes in which one record has over half of the weight"] > 0
+        assert (
+            here["dominance"].details["classes in which one record has over half of the weight"] > 0
+        )
         assert 0.0 < here["unique-with-kept"].value < 100.0
     assert any("one record dominates" in note for note in notes[0])
     assert notes[0] == notes[1]
@@ -279,19 +338,25 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
 def test_records_that_are_looked_up_count_by_their_own_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where an intruder looks some records of the sample up, linkage is their weighted share, not that of the first ones."""
+    """Where an intruder looks some records of the sample up, linkage is their weighted share, not
+    that of the first ones.
+    """
     monkeypatch.setattr(figures, "LOOKED_UP", 30)
     rows = survey(7, 150)
     for number, row in enumerate(rows):
         row["w"] = 1 if number < 75 else 40
     pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet")
     settings = settings_of("numbers, weights", 3)
-    release = run_in("beyond", monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **settings)
+    release = run_in(
+        "beyond", monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **settings
+    )
     figure = {measure.name: figure for measure, figure in release.figures}["linkage"]
     chosen, looked = release.measured._looked_up(), release.measured.looked
     weights = np.array([rows[number]["w"] for number in chosen.tolist()], float)
     assert len(chosen) == 30
     assert weights.std() > 0.0
-    assert figure.value == pytest.approx(100.0 * float(looked.nearest @ weights / weights.sum()), rel=1e-12)
+    assert figure.value == pytest.approx(
+        100.0 * float(looked.nearest @ weights / weights.sum()), rel=1e-12
+    )
     second = 100.0 * float(looked.second @ weights / weights.sum())
     assert figure.details["second nearest"] == pytest.approx(second, rel=1e-12)

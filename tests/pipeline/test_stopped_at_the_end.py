@@ -51,7 +51,9 @@ def test_enough_at_the_last_report_keeps_all_groups(name: str, strata: np.ndarra
 
 
 def test_every_moment_to_say_enough_gives_groups_or_cancels() -> None:
-    """With strata and threads: whenever a search hears that it is enough, it ends with groups of k records."""
+    """With strata and threads: whenever a search hears that it is enough, it ends with groups of k
+    records.
+    """
 
     class WhenDone(LastCall):
         def __call__(self, done: int, total: int) -> None:

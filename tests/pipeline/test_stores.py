@@ -1,4 +1,6 @@
-"""Tables in object stores: the same release to the byte, no table that is not verified, and no credentials anywhere."""
+"""Tables in object stores: the same release to the byte, no table that is not verified, and no
+credentials anywhere.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.studies.repeating import repeat_file
 from stores import KEYS, QUERY, make_store, shelf
 
-ASKED: dict[str, Any] = {"k": 5, "quasi": ["a", "b"], "seed": 3, "effort": "quick", "date": "2026-01-01"}
+ASKED: dict[str, Any] = {
+    "k": 5,
+    "quasi": ["a", "b"],
+    "seed": 3,
+    "effort": "quick",
+    "date": "2026-01-01",
+}
 pytestmark = pytest.mark.slow
 
 
@@ -47,7 +55,11 @@ def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def contents(folder: Path, name: str = "out") -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name.startswith(name)}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.name.startswith(name)
+    }
 
 
 def nothing_is_left(store: Path) -> bool:
@@ -66,7 +78,9 @@ def test_csv_files_of_a_store(store: Path) -> None:
         assert contents(store) == contents(here)
         assert release.notes[-1].startswith("the internal manifest lies in the store")
     assert nothing_is_left(store)
-    again = repeat_file(here / "out.csv.internal.json", shelf(store / "in put.csv"), here / "again.csv")
+    again = repeat_file(
+        here / "out.csv.internal.json", shelf(store / "in put.csv"), here / "again.csv"
+    )
     assert again.notes[0].startswith("the same release")
     assert (here / "again.csv").read_bytes() == (here / "out.csv").read_bytes()
     assert nothing_is_left(store)
@@ -77,17 +91,27 @@ def test_parts_in_a_store_beyond_memory(store: Path, monkeypatch: pytest.MonkeyP
     here, table = store.parent / "here", table_of(2500)
     (store / "parts").mkdir()
     for number in range(3):
-        pa.parquet.write_table(table.slice(number * 900, 900), store / "parts" / f"p{number}.parquet")
+        pa.parquet.write_table(
+            table.slice(number * 900, 900), store / "parts" / f"p{number}.parquet"
+        )
     for name, source in (("folder", store / "parts"), ("pattern", store / "parts" / "*.parquet")):
         anonymize_file(source, here / f"out-{name}.parquet", **ASKED)
-        anonymize_file(shelf(source), shelf(store / f"out-{name}.parquet"), memory=1, spill=here, **ASKED)
+        anonymize_file(
+            shelf(source), shelf(store / f"out-{name}.parquet"), memory=1, spill=here, **ASKED
+        )
         anonymize_file(shelf(source), shelf(store / f"whole-{name}.parquet"), **ASKED)
-        assert (store / f"whole-{name}.parquet").read_bytes() == (here / f"out-{name}.parquet").read_bytes()
+        assert (store / f"whole-{name}.parquet").read_bytes() == (
+            here / f"out-{name}.parquet"
+        ).read_bytes()
     assert contents(store, "out") == contents(here, "out")
     folder = anonymize_file(store / "parts", f"{here}/made/", **ASKED)
     for memory in (1, None):
         anonymize_file(
-            shelf(store / "parts"), shelf(f"{store}/made{memory}/"), memory=memory, spill=here, **ASKED
+            shelf(store / "parts"),
+            shelf(f"{store}/made{memory}/"),
+            memory=memory,
+            spill=here,
+            **ASKED,
         )
         assert contents(store / f"made{memory}", "part") == contents(here / "made", "part")
         assert (store / f"made{memory}.public.json").exists()
@@ -112,7 +136,9 @@ def test_file_addresses_are_paths(store: Path) -> None:
 def test_a_run_that_ends_while_files_are_put(
     store: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
-    """A table beside its public manifest is that of the manifest, whenever it ends; the next run makes all whole."""
+    """A table beside its public manifest is that of the manifest, whenever it ends; the next run
+    makes all whole.
+    """
     pa.csv.write_csv(table_of(300), store / "in.csv")
     here, calls = store.parent / "here", [0]
     anonymize_file(store / "in.csv", here / "out.csv", **{**ASKED, "k": 7})
@@ -154,7 +180,9 @@ def test_what_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused("no file .*none/\\*.parquet", shelf(store / "none" / "*.parquet"), target)
     refused("same file", source, source)
     refused("does not go to a store", source, target, spill=shelf(store))
-    refused("nothing is read from or written to ftp", "ftp://mykey:sesame@there/in.csv?openup", target)
+    refused(
+        "nothing is read from or written to ftp", "ftp://mykey:sesame@there/in.csv?openup", target
+    )
     refused("cannot be read", "s3://mykey:sesame@there/in.csv?openup=1", target)
     (store / "out.csv").write_bytes(b"%PDF-1.7\0\1\2")
     refused("is there and is not a csv file", source, target)

@@ -41,8 +41,10 @@ def with_odd_texts(table: pa.Table) -> pa.Table:
     texts = pa.array(odd[rng.integers(0, len(odd), len(table))], mask=rng.random(len(table)) < 0.1)
     flags = pa.array(rng.random(len(table)) < 0.5, mask=rng.random(len(table)) < 0.1)
     sizes = pa.DictionaryArray.from_arrays(
-        pa.array(rng.integers(0, 3, len(table)), mask=rng.random(len(table)) < 0.1), pa.array(["S", "M", "L"]), ordered=True
-    )  # fmt: skip
+        pa.array(rng.integers(0, 3, len(table)), mask=rng.random(len(table)) < 0.1),
+        pa.array(["S", "M", "L"]),
+        ordered=True,
+    )
     days = pa.array(rng.integers(0, 9000, len(table)), pa.int32()).cast(pa.date32())
     for name, column in (("=odd", texts), ("flag", flags), ("size", sizes), ("day", days)):
         table = table.append_column(name, column)
@@ -50,21 +52,31 @@ def with_odd_texts(table: pa.Table) -> pa.Table:
 
 
 @pytest.mark.parametrize("name", WRITING)
-def test_text_is_written_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_text_is_written_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(with_odd_texts(table_of(2500)), source, row_group_size=300)
     settings: dict[str, Any] = {**SETTINGS, "rest": "keep", "writing": WRITING[name]}
     for folder in ("memory", "beyond"):
         (tmp_path / folder).mkdir()
     anonymize_file(source, tmp_path / "memory" / name, **settings)
-    in_passes(monkeypatch, source, tmp_path / "beyond" / name, 64 if name == "out.csv" else 1280, **settings)
+    in_passes(
+        monkeypatch,
+        source,
+        tmp_path / "beyond" / name,
+        64 if name == "out.csv" else 1280,
+        **settings,
+    )
     here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
     for each, content in here.items():
         assert there[each] == content, each
     assert list(here) == list(there)
 
 
-def test_letters_that_an_encoding_does_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_letters_that_an_encoding_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "in.parquet"
     table = table_of(1200, kinds="plain").append_column("town", pa.array(["Łódź"] * 1200))
     pa.parquet.write_table(table, source)
@@ -108,7 +120,9 @@ def test_text_is_read_as_in_memory(
         "amount": amounts,
         "code": [f"{each:05}" for each in range(2500)],
         "rate": [f"{each}" if each % 7 else "NA" for each in rng.integers(0, 500, 2500).tolist()],
-        "seen": [f"2024-0{each % 9 + 1}-1{each % 8}" if each % 11 else "n/a" for each in range(2500)],
+        "seen": [
+            f"2024-0{each % 9 + 1}-1{each % 8}" if each % 11 else "n/a" for each in range(2500)
+        ],
         "visits": ["." if each % 9 == 0 else f" {each % 40}" for each in range(2500)],
     }
     for each, column in more.items():
@@ -160,7 +174,9 @@ def test_what_is_wrong_with_text_is_said_as_in_memory(
     assert bool(said[0]) == bool(spoilt)
 
 
-def test_a_full_disk_while_text_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_while_text_is_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = as_csv(table_of(1500, kinds="plain"), tmp_path / "in.csv.gz")
     settings = asked("plain", keep=["id", "w"])
 

@@ -1,4 +1,6 @@
-"""Units of strata, counted chunk by chunk, against counting one by one; and who is refused for what."""
+"""Units of strata, counted chunk by chunk, against counting one by one; and who is refused for
+what.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +58,16 @@ def test_what_strata_lack_is_what_counting_finds(tmp_path: Path, chunk: int) -> 
         ]
         found = counted(tmp_path, pa.table({"home": homes, "area": areas}), chunk)
         of_strata = [
-            [home for home, area in zip(homes, areas, strict=True) if area == name] for name in "ABC"
+            [home for home, area in zip(homes, areas, strict=True) if area == name]
+            for name in "ABC"
         ]
         assert (found.lacking(Units(K)) > 0.0).tolist() == [lacks(own) for own in of_strata]
         assert found.records.tolist() == [*map(len, of_strata), n]
         seen.update(lacks(own) for own in of_strata)
         if lacks(homes):
             with pytest.raises(
-                InputError, match="different units" if len(set(homes)) < K else "more than half|different"
+                InputError,
+                match="different units" if len(set(homes)) < K else "more than half|different",
             ):
                 found.check_impossible(Units(K))
         else:
@@ -92,10 +96,14 @@ def test_the_first_record_without_a_unit_is_named(tmp_path: Path, chunk: int) ->
 def test_a_unit_with_more_than_half_is_found_whatever_comes_between(
     tmp_path: Path, homes: str, largest: int
 ) -> None:
-    """Different units are struck out in pairs; the one that has most of all records is left, also after others were ahead."""
+    """Different units are struck out in pairs; the one that has most of all records is left, also
+    after others were ahead.
+    """
     for order in (homes, homes[::-1]):
         found = counted(tmp_path, pa.table({"home": list(order), "area": ["A"] * len(order)}), 4)
-        assert max(Counter(homes).values()) * 2 <= len(homes) or largest == max(Counter(homes).values())
+        assert max(Counter(homes).values()) * 2 <= len(homes) or largest == max(
+            Counter(homes).values()
+        )
         if largest:
             assert found.largest.tolist() == [largest, largest]
         assert (found.lacking(Units(K)) > 0.0).tolist() == [bool(largest)]

@@ -1,4 +1,6 @@
-"""Order statistics and different values, counted chunk by chunk, against numpy on the whole column."""
+"""Order statistics and different values, counted chunk by chunk, against numpy on the whole
+column.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,14 @@ def hard_columns() -> dict[str, pa.Array]:
         "subnormal": pa.array(rng.integers(-9, 9, RECORDS) * 5e-324),
         "huge": pa.array(rng.choice([-1.0, 1.0], RECORDS) * 10.0**exponents),
         "constant": pa.array(np.full(RECORDS, -7.25)),
-        "gaps": pa.array(np.where(rng.random(RECORDS) < 0.1, np.nan, rng.lognormal(9, 2, RECORDS)), mask=gaps),
+        "gaps": pa.array(
+            np.where(rng.random(RECORDS) < 0.1, np.nan, rng.lognormal(9, 2, RECORDS)), mask=gaps
+        ),
         "single": pa.array(rng.standard_normal(RECORDS).astype(np.float32)),
         "close": pa.array(1.0 + rng.integers(0, 50, RECORDS) * np.spacing(1.0)),
         "far": pa.array(np.where(np.arange(RECORDS) == 5, 1e99, rng.standard_normal(RECORDS))),
         "one of two": pa.array(np.where(np.arange(RECORDS) < 1500, 1.0, 2.0)),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -131,7 +135,9 @@ def test_ranks_are_those_of_the_whole(passes: ChunkMap) -> None:
         assert found[j][1].tolist() == counts.tolist()
         axis, expected = axis_of_ranks(*found[j]), SCALES["rank"].measure(np.ascontiguousarray(own))
         assert (axis.centre, axis.width) == (expected.centre, expected.width)
-        slowly = column_moments(axis.coordinates(own).reshape(-1, 1)) if axis.width else np.zeros((2, 1))
+        slowly = (
+            column_moments(axis.coordinates(own).reshape(-1, 1)) if axis.width else np.zeros((2, 1))
+        )
         assert slowly[:, 0] == pytest.approx([0.0, 1.0 if axis.width else 0.0], abs=1e-12)
 
 

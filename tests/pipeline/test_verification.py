@@ -35,7 +35,8 @@ def random_table(seed: int, records: int = 400) -> pa.Table:
     return pa.table(
         {
             "a": pa.array(
-                rng.integers(0, 4, records).astype(float) * rng.choice([1.0, -1.0, 0.0], records), mask=gaps
+                rng.integers(0, 4, records).astype(float) * rng.choice([1.0, -1.0, 0.0], records),
+                mask=gaps,
             ),
             "b": pa.array(
                 [f"{each}" for each in rng.integers(0, 4, records)], mask=rng.random(records) < 0.1
@@ -61,7 +62,9 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     pieces, rows, looks = [], RowSums(), {}
     for first, count in source.chunks(150):
         told = hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path))
-        assert hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path)) == told, "done already"
+        assert hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path)) == told, (
+            "done already"
+        )
         pieces.append(SpillFile.of(told["path"], told))
         rows = rows.combine(RowSums(told["records"], tuple(told["rows"])))
         for name, data in told["looks"].items():
@@ -69,9 +72,17 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     # errors of groups, as blocks set them aside: here a group is a record
     hashes = class_hashes(table, names, exact=True)
     set_aside = pa.table(
-        {"h0": hashes[:, 0], "h1": hashes[:, 1], "e0": errors, "e1": 0.0 * errors, "e2": 0.0 * errors}
+        {
+            "h0": hashes[:, 0],
+            "h1": hashes[:, 1],
+            "e0": errors,
+            "e1": 0.0 * errors,
+            "e2": 0.0 * errors,
+        }
     )
-    keys = (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(400, np.int64)
+    keys = (
+        (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(400, np.int64)
+    )
     told = write_spill_file(str(tmp_path / "errors.arrow"), set_aside, keys, {})
     of_groups = SpillIndex([SpillFile.of(str(tmp_path / "errors.arrow"), told)])
     counted, all_pieces = ClassCounts(), SpillIndex(pieces)
@@ -85,7 +96,9 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     assert counted.all_sizes == dict(
         zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True)
     )
-    assert counted.largest_error == pytest.approx(np.bincount(whole.labels, errors).max(), rel=1e-14)
+    assert counted.largest_error == pytest.approx(
+        np.bincount(whole.labels, errors).max(), rel=1e-14
+    )
     assert rows.digest(source.schema) == digest_of_rows(table)
     for name in OTHERS:
         facts = looks[name][0]
@@ -101,13 +114,15 @@ def test_values_are_counted_bucket_by_bucket(tmp_path: Path, name: str) -> None:
     pa.parquet.write_table(table, tmp_path / "out.parquet")
     source = Source.of(tmp_path / "out.parquet")
     told = [
-        values_chunk(source, first, count, name, 2, str(tmp_path), 0) for first, count in source.chunks(170)
+        values_chunk(source, first, count, name, 2, str(tmp_path), 0)
+        for first, count in source.chunks(170)
     ]
     pieces = SpillIndex([SpillFile.of(each["path"], each) for each in told])
     counts = [count_values(pieces.holding([bucket])) for bucket in range(4)]
     look = profile_column(
         nw.from_native(
-            table.select([name]).cast(pa.schema([(name, table.schema.field(name).type)])), eager_only=True
+            table.select([name]).cast(pa.schema([(name, table.schema.field(name).type)])),
+            eager_only=True,
         ),
         name,
     )

@@ -26,7 +26,13 @@ def test_zero_and_minus_zero_are_two_records_with_one_value(
     values = np.concatenate([[0.0, zero], pairs])
     table = pa.table({"x": values, "y": np.arange(len(values)) // 2 % 40})
     pa.parquet.write_table(table, tmp_path / "in.parquet")
-    settings = {"quasi": ["x", "y"], "k": 3, "aggregate": {"x": "median"}, "effort": "quick", "seed": 1}
+    settings = {
+        "quasi": ["x", "y"],
+        "k": 3,
+        "aggregate": {"x": "median"},
+        "effort": "quick",
+        "seed": 1,
+    }
     if refused:
         with pytest.raises(ma.InputError, match="true-values"):
             in_passes(monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **settings)

@@ -1,4 +1,6 @@
-"""Blocks that depend on the data only: samples, trees of cuts, and leaves joined to blocks, against slow transcriptions."""
+"""Blocks that depend on the data only: samples, trees of cuts, and leaves joined to blocks, against
+slow transcriptions.
+"""
 
 import numpy as np
 import pytest
@@ -103,7 +105,9 @@ def test_the_farthest_records_stay_together() -> None:
     points = np.exp(np.random.default_rng(5).normal(size=(20_000, 4)))
     for shifted, far in ((False, 600), (True, 1_000)):
         tree = BlockTree.fit(points, len(points), 1_000, shifted=shifted)
-        distances = np.array([slow_distance(point, np.sort(points, axis=0)[10_000]) for point in points])
+        distances = np.array(
+            [slow_distance(point, np.sort(points, axis=0)[10_000]) for point in points]
+        )
         farthest = np.sort(np.argsort(-distances, kind="stable")[:far])
         leaves = tree.leaf_of(points)
         assert np.array_equal(np.flatnonzero(leaves == len(tree) - 1), farthest)

@@ -1,4 +1,6 @@
-"""PointSet, the remaining records of a heuristic, against brute force on random sequences of operations."""
+"""PointSet, the remaining records of a heuristic, against brute force on random sequences of
+operations.
+"""
 
 from collections.abc import Callable
 
@@ -9,8 +11,12 @@ import plain
 from microagg.problem.pointset import Groups, PointSet
 
 
-def random_query(rng: np.random.Generator, points: np.ndarray) -> tuple[int | np.ndarray, np.ndarray]:
-    """A query as PointSet takes it (a record number, removed already or not, or a point), and its point."""
+def random_query(
+    rng: np.random.Generator, points: np.ndarray
+) -> tuple[int | np.ndarray, np.ndarray]:
+    """A query as PointSet takes it (a record number, removed already or not, or a point), and its
+    point.
+    """
     i, j = (int(record) for record in rng.integers(0, len(points), 2))
     spread = np.ptp(points, axis=0) + 1.0
     queries: list[int | np.ndarray] = [
@@ -25,7 +31,9 @@ def random_query(rng: np.random.Generator, points: np.ndarray) -> tuple[int | np
 
 
 class Checked:
-    """A PointSet beside the plain list of what remains; every operation is done on both and compared."""
+    """A PointSet beside the plain list of what remains; every operation is done on both and
+    compared.
+    """
 
     def __init__(self, points: np.ndarray, rng: np.random.Generator, largest_take: int) -> None:
         self.points, self.rng, self.largest_take = points, rng, largest_take
@@ -51,7 +59,9 @@ class Checked:
         np.testing.assert_array_equal(self.pointset.centroid(), expected)
 
     def farthest_from_centroid(self) -> None:
-        expected = plain.farthest(self.points, self.remaining, plain.centroid(self.points, self.remaining))
+        expected = plain.farthest(
+            self.points, self.remaining, plain.centroid(self.points, self.remaining)
+        )
         assert self.pointset.farthest_from(self.pointset.centroid()) == expected
 
     def farthest_from(self) -> None:
@@ -98,7 +108,9 @@ class Checked:
         self.drop(taken, self.remaining)
 
     def run_until_empty(self, *, pairs: float) -> None:
-        """`pairs`: how often the farthest pair is asked for, whose brute force alone is quadratic."""
+        """`pairs`: how often the farthest pair is asked for, whose brute force alone is
+        quadratic.
+        """
         queries = [
             self.centroid,
             self.farthest_from_centroid,
@@ -114,7 +126,8 @@ class Checked:
                 queries[self.rng.integers(len(queries))]()
             elif chance < 0.63:
                 self.too_many()
-            elif chance < 0.70 and len(self.remaining) < 20:  # the tree is to be emptied step by step before
+            # the tree is to be emptied step by step before
+            elif chance < 0.70 and len(self.remaining) < 20:
                 self.take_all()
             elif chance < 0.80:
                 self.take()
@@ -178,7 +191,9 @@ def heavy_tails(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def far_off(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Spread by a few units, a billion units from the origin: a bound that rounds carelessly prunes a tie."""
+    """Spread by a few units, a billion units from the origin: a bound that rounds carelessly prunes
+    a tie.
+    """
     return 1e9 + rng.integers(0, 12, (n, d))
 
 
@@ -210,7 +225,9 @@ def test_deep_trees_equal_brute_force(
 
 
 @pytest.mark.parametrize(("n", "d"), [(5, 300), (200, 150), (60, 64), (64, 60)])
-@pytest.mark.parametrize("make", [clusters, fine_grid, few_distinct, nearly_all_equal, mixed_scales])
+@pytest.mark.parametrize(
+    "make", [clusters, fine_grid, few_distinct, nearly_all_equal, mixed_scales]
+)
 def test_wide_tables_equal_brute_force(
     make: Callable[[np.random.Generator, int, int], np.ndarray], n: int, d: int
 ) -> None:
@@ -280,7 +297,8 @@ def test_extreme_scales(kind: str, seed: int) -> None:
             min(len(remaining), int(rng.integers(1, 12))),
         )
         query = (
-            points[record] + (rng.random() < 0.3) * rng.normal(size=points.shape[1]) * np.abs(points).max()
+            points[record]
+            + (rng.random() < 0.3) * rng.normal(size=points.shape[1]) * np.abs(points).max()
         )
         assert pointset.farthest_from(query) == plain.farthest(points, remaining, query)
         assert pointset.nearest(query, m).tolist() == plain.nearest(points, remaining, query, m)

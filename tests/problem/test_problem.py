@@ -14,9 +14,12 @@ from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
 ASKED: list[dict[str, Any]] = [
-    {"l": 2}, {"l": 1.7, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 2.0}, {"t": 0.2},
+    {"l": 2},
+    {"l": 1.7, "diversity": "entropy"},
+    {"l": 2, "diversity": "recursive", "c": 2.0},
+    {"t": 0.2},
     {"l": 2, "t": 0.35},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -38,7 +41,9 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
         group = rng.permutation(len(records))[: int(rng.integers(1, len(records) + 1))]
         members = records[group].tolist()
         expected = all(
-            promised.is_kept(column.values.tolist(), members, nominal=column.kind is Kind.NOMINAL, **asked)
+            promised.is_kept(
+                column.values.tolist(), members, nominal=column.kind is Kind.NOMINAL, **asked
+            )
             for column in attributes
         )
         assert part.accept is not None

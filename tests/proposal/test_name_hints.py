@@ -136,7 +136,15 @@ def test_units(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["household_size", "household_income", "company_type", "patient_age", "hhcivil", "company_name"]
+    "name",
+    [
+        "household_size",
+        "household_income",
+        "company_type",
+        "patient_age",
+        "hhcivil",
+        "company_name",
+    ],
 )
 def test_what_is_said_about_units(name: str) -> None:
     assert NameHint.UNIT not in hint_of_name(name)

@@ -1,4 +1,6 @@
-"""Proposals: what is never published, what is asked about, and that spelling makes no difference."""
+"""Proposals: what is never published, what is asked about, and that spelling makes no
+difference.
+"""
 
 from __future__ import annotations
 
@@ -41,23 +43,99 @@ PRIVATE: dict[str, Callable[[], list[Any]]] = {
     "e-mail": lambda: [f"{word}@example.org" for word in words(40)],
     "phone": lambda: [f"+49 170 {number}" for number in numbers(10**6, 10**7)],
     "digits": lambda: numbers(10**8, 10**9),
-    "address": lambda: [f"{word} {number}" for word, number in zip(words(50), numbers(1, 99), strict=True)],
+    "address": lambda: [
+        f"{word} {number}" for word, number in zip(words(50), numbers(1, 99), strict=True)
+    ],
     "account": lambda: [f"DE{number:020d}" for number in numbers(10**15, 10**16)],
     "panel": lambda: [i // 4 for i in range(N)],
 }
 HEADERS: dict[str, dict[str, str]] = {
-    "English": {"surname": "person", "first name": "rare", "Email": "e-mail", "home address": "address", "ssn": "digits", "passport no": "digits"},
-    "German": {"Nachname": "person", "Vorname": "rare", "E-Mail-Adresse": "e-mail", "Telefon": "phone", "Straße": "address", "Steuernummer": "digits"},
-    "French": {"nom": "person", "prénom": "rare", "courriel": "e-mail", "téléphone": "phone", "adresse": "address", "n° de passeport": "digits"},
-    "Spanish": {"apellidos": "person", "nombre": "rare", "correo": "e-mail", "móvil": "digits", "dirección": "address", "DNI": "digits"},
-    "Italian": {"cognome": "person", "nome": "rare", "email": "e-mail", "telefono": "digits", "indirizzo": "address", "codice_fiscale": "rare"},
-    "Portuguese": {"sobrenome": "person", "Nome": "rare", "telefone": "phone", "endereço": "address", "CPF": "digits", "NIF": "digits"},
-    "Dutch": {"achternaam": "person", "voornaam": "rare", "telefoon": "digits", "adres": "address", "BSN": "digits", "iban": "account"},
-    "Polish": {"nazwisko": "person", "imię": "rare", "telefon": "phone", "ulica": "address", "PESEL": "digits", "id": "panel"},
-    "Russian": {"фамилия": "person", "имя": "rare", "телефон": "phone", "адрес": "address", "ИНН": "digits", "user_id": "panel"},
-    "nothing said": {"V1": "rare", "V2": "e-mail", "V3": "phone", "V4": "account", "V5": "digits", "religion": "rare"},
-}  # fmt: skip
-OTHERS = {"age": lambda: numbers(18, 90), "Einkommen": lambda: numbers(10, 99), "sexe": lambda: words(2)}
+    "English": {
+        "surname": "person",
+        "first name": "rare",
+        "Email": "e-mail",
+        "home address": "address",
+        "ssn": "digits",
+        "passport no": "digits",
+    },
+    "German": {
+        "Nachname": "person",
+        "Vorname": "rare",
+        "E-Mail-Adresse": "e-mail",
+        "Telefon": "phone",
+        "Straße": "address",
+        "Steuernummer": "digits",
+    },
+    "French": {
+        "nom": "person",
+        "prénom": "rare",
+        "courriel": "e-mail",
+        "téléphone": "phone",
+        "adresse": "address",
+        "n° de passeport": "digits",
+    },
+    "Spanish": {
+        "apellidos": "person",
+        "nombre": "rare",
+        "correo": "e-mail",
+        "móvil": "digits",
+        "dirección": "address",
+        "DNI": "digits",
+    },
+    "Italian": {
+        "cognome": "person",
+        "nome": "rare",
+        "email": "e-mail",
+        "telefono": "digits",
+        "indirizzo": "address",
+        "codice_fiscale": "rare",
+    },
+    "Portuguese": {
+        "sobrenome": "person",
+        "Nome": "rare",
+        "telefone": "phone",
+        "endereço": "address",
+        "CPF": "digits",
+        "NIF": "digits",
+    },
+    "Dutch": {
+        "achternaam": "person",
+        "voornaam": "rare",
+        "telefoon": "digits",
+        "adres": "address",
+        "BSN": "digits",
+        "iban": "account",
+    },
+    "Polish": {
+        "nazwisko": "person",
+        "imię": "rare",
+        "telefon": "phone",
+        "ulica": "address",
+        "PESEL": "digits",
+        "id": "panel",
+    },
+    "Russian": {
+        "фамилия": "person",
+        "имя": "rare",
+        "телефон": "phone",
+        "адрес": "address",
+        "ИНН": "digits",
+        "user_id": "panel",
+    },
+    "nothing said": {
+        "V1": "rare",
+        "V2": "e-mail",
+        "V3": "phone",
+        "V4": "account",
+        "V5": "digits",
+        "religion": "rare",
+    },
+}
+OTHERS = {
+    "age": lambda: numbers(18, 90),
+    "Einkommen": lambda: numbers(10, 99),
+    "sexe": lambda: words(2),
+}
 
 
 @pytest.mark.parametrize("language", HEADERS)
@@ -89,14 +167,19 @@ def test_what_names_somebody_is_never_published(language: str, tmp_path: Path) -
 
 
 def asked_about(proposal: Proposal, about: str) -> tuple[str, ...]:
-    return tuple(name for each in proposal.questions if each.about == about for name in each.columns)
+    return tuple(
+        name for each in proposal.questions if each.about == about for name in each.columns
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "roles"),
     [
-        ("persons", {"person": "identifier", "income": "confidential", "diagnosis": "confidential"}),
+        (
+            "persons",
+            {"person": "identifier", "income": "confidential", "diagnosis": "confidential"},
+        ),
         (
             "residents",
             {
@@ -141,7 +224,9 @@ TABLES: dict[str, tuple[dict[str, str], set[str]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_as_they_are(name: str, reference_data: Path) -> None:
-    """No column of these names somebody; what is neither named nor a unit or weight can be found by others."""
+    """No column of these names somebody; what is neither named nor a unit or weight can be found by
+    others.
+    """
     roles, codes = TABLES[name]
     path = reference_data / "tables" / f"{name}.csv"
     if not path.exists():
@@ -175,7 +260,9 @@ HAS_GAP = {name: RNG.random(N) < 0.1 for name in SPELLED}
 def spelled(write: Callable[[Any], str], gap: str | None) -> dict[str, list[str | None]]:
     """The same table as text, every value and every gap written in some way."""
     return {
-        name: [gap if gone else write(value) for value, gone in zip(values, HAS_GAP[name], strict=True)]
+        name: [
+            gap if gone else write(value) for value, gone in zip(values, HAS_GAP[name], strict=True)
+        ]
         for name, values in SPELLED.items()
     }
 
@@ -187,7 +274,11 @@ def same(proposal: Proposal) -> tuple[Any, ...]:
 WAYS: list[Callable[[Any], str]] = [
     str,
     lambda value: (
-        f"{value:.2f}" if isinstance(value, float) else f"{value}.0" if isinstance(value, int) else value
+        f"{value:.2f}"
+        if isinstance(value, float)
+        else f"{value}.0"
+        if isinstance(value, int)
+        else value
     ),
     lambda value: f"{value} ",
     lambda value: value if isinstance(value, str) else f" +{value}",
@@ -211,15 +302,22 @@ def test_spelling_makes_no_difference(gap: str, way: int, tmp_path: Path) -> Non
 
 
 def typed_table() -> pa.Table:
-    return pa.table({name: pa.array(values, mask=HAS_GAP[name]) for name, values in SPELLED.items()})
+    return pa.table(
+        {name: pa.array(values, mask=HAS_GAP[name]) for name, values in SPELLED.items()}
+    )
 
 
 def test_what_the_spelled_table_is_proposed_to_be() -> None:
     proposal = ma.propose(typed_table())
     assert proposal.roles == {
-        "age": "quasi", "sex": "quasi", "tenure": "quasi", "identity": "identifier", "expend": "quasi", "salary": "confidential",
+        "age": "quasi",
+        "sex": "quasi",
+        "tenure": "quasi",
+        "identity": "identifier",
+        "expend": "quasi",
+        "salary": "confidential",
         "town": "quasi",
-    }  # fmt: skip
+    }
     assert proposal.asked == ("sex",)
     assert asked_about(proposal, "money") == ("expend",)
     assert proposal.kinds["tenure"] == "numeric"
@@ -314,7 +412,8 @@ def test_there_is_one_weight_and_one_unit() -> None:
         "positive": True,
     }
     looks = [
-        ColumnProfile(name, **facts) for name in ("survey_weight", "household_weight", "hhid", "company")
+        ColumnProfile(name, **facts)
+        for name in ("survey_weight", "household_weight", "hhid", "company")
     ]
     proposal = proposal_from(looks)
     assert list(proposal.roles.values()) == ["weight", "identifier", "unit", "identifier"]
@@ -330,15 +429,24 @@ def test_it_is_confirmed_by_its_settings() -> None:
     release = ma.anonymize(table, **proposal.settings(3), method="mdav", seed=0)
     assert {column.name: column.role.value for column in release.schema.columns} == proposal.roles
     assert {
-        column.name: column.kind.value for column in release.schema.columns if column.role != "identifier"
-    } == {name: kind for name, kind in proposal.kinds.items() if proposal.roles[name] != "identifier"}
+        column.name: column.kind.value
+        for column in release.schema.columns
+        if column.role != "identifier"
+    } == {
+        name: kind for name, kind in proposal.kinds.items() if proposal.roles[name] != "identifier"
+    }
 
 
 def test_text_that_spells_numbers_is_declared() -> None:
-    table = pl.DataFrame({"size": ["30.5 ", "NA", "31", "30"] * 5, "salary": ["5", "6.0", ".", "7"] * 5})
+    table = pl.DataFrame(
+        {"size": ["30.5 ", "NA", "31", "30"] * 5, "salary": ["5", "6.0", ".", "7"] * 5}
+    )
     settings = ma.propose(table).settings(2)
     assert settings["kinds"] == {"size": "numeric", "salary": "numeric"}
-    assert ma.anonymize(table, **settings, method="mdav", seed=0).schema.columns[0].kind is Kind.NUMERIC
+    assert (
+        ma.anonymize(table, **settings, method="mdav", seed=0).schema.columns[0].kind
+        is Kind.NUMERIC
+    )
 
 
 def test_nominal_asked() -> None:
@@ -349,13 +457,25 @@ def test_nominal_asked() -> None:
     assert proposal.settings(3, nominal="asked")["nominal"] == ["sex", "kind"]
     assert proposal.settings(3, nominal=["kind"])["nominal"] == ["kind"]
     assert shlex.split(proposal.command("a b.csv", "c.csv", 3, nominal="asked", header=False)) == [
-        "microagg", "anonymize", "a b.csv", "c.csv", "--k", "3", "--quasi", "sex,kind,size", "--nominal", "sex,kind", "--no-header",
-    ]  # fmt: skip
+        "microagg",
+        "anonymize",
+        "a b.csv",
+        "c.csv",
+        "--k",
+        "3",
+        "--quasi",
+        "sex,kind,size",
+        "--nominal",
+        "sex,kind",
+        "--no-header",
+    ]
 
 
 def test_what_is_asked_about_and_used_is_settled(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
-    path.write_text("sex,kind,wage,size\n" + "".join(f"{i % 2},{i % 4},{i % 3},{i / 7}\n" for i in range(40)))
+    path.write_text(
+        "sex,kind,wage,size\n" + "".join(f"{i % 2},{i % 4},{i % 3},{i / 7}\n" for i in range(40))
+    )
     given = {"nominal": ["asked"], "quasi": ["sex", "size"], "confidential": ["wage"]}
     assert settled(given, path, {})["nominal"] == ["sex", "wage"]
     assert settled({**given, "ordinal": ["sex"]}, path, {})["nominal"] == ["wage"]
@@ -394,4 +514,7 @@ def test_every_library(make: Callable[[Any], Any]) -> None:
 
 
 def test_a_matrix() -> None:
-    assert ma.propose(np.linspace(0.0, 1.0, 40).reshape(20, 2)).roles == {"0": "quasi", "1": "quasi"}
+    assert ma.propose(np.linspace(0.0, 1.0, 40).reshape(20, 2)).roles == {
+        "0": "quasi",
+        "1": "quasi",
+    }

@@ -1,4 +1,6 @@
-"""Columns of real tables that were proposed wrongly, made again with their headers and values that look like theirs."""
+"""Columns of real tables that were proposed wrongly, made again with their headers and values that
+look like theirs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ BODIES = {
     "electric": {"WT58": RNG.integers(120, 240, N), "HT58": RNG.normal(68, 3, N).round(1)},
     "boys": {"wgt": RNG.normal(37, 26, N).clip(3).round(1), "bmi": RNG.normal(18, 3, N).round(2)},
     "cats": {"Hwt": RNG.normal(10, 2, N).clip(5).round(1), "Sex": RNG.integers(0, 2, N)},
-    "Theoph": {"Wt": np.repeat(RNG.normal(70, 9, N // 10).round(1), 10), "Dose": RNG.random(N).round(2)},
+    "Theoph": {
+        "Wt": np.repeat(RNG.normal(70, 9, N // 10).round(1), 10),
+        "Dose": RNG.random(N).round(2),
+    },
 }
 
 
@@ -45,7 +50,9 @@ def test_the_weight_of_a_body_is_no_sampling_weight(name: str) -> None:
 )
 def test_sampling_weights_are_known_still(name: str) -> None:
     assert (
-        ma.propose(pa.table({name: RNG.lognormal(7, 1, N), "age": RNG.integers(18, 90, N)})).roles[name]
+        ma.propose(pa.table({name: RNG.lognormal(7, 1, N), "age": RNG.integers(18, 90, N)})).roles[
+            name
+        ]
         == "weight"
     )
 
@@ -79,7 +86,12 @@ MEMBERS = [f"{'ABCM'[i % 4]}{i * 37:06d}" for i in range(60)]
         ("member_code", [MEMBERS[i % 60] for i in range(N)], "identifier", ["keys"]),
         ("V7", [MEMBERS[i % 60] for i in range(N)], "identifier", ["keys"]),
         ("mom", HOUSEHOLDS, "quasi", ["blocks"]),
-        ("judge", [["Urie", "Stone", "Pratte", "Heald"][i % 4] for i in range(N)], "identifier", ["people"]),
+        (
+            "judge",
+            [["Urie", "Stone", "Pratte", "Heald"][i % 4] for i in range(N)],
+            "identifier",
+            ["people"],
+        ),
     ],
 )
 def test_numbers_of_persons_and_companies_that_repeat(
@@ -213,6 +225,8 @@ def test_more_are_asked_about_once(tmp_path: Path) -> None:
 )
 def test_a_question_for_many_columns_that_is_incomplete(answer: str, tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text(f'microagg-settings = 1\nk = 3\nquasi = ["q1"]\n[{DECIDE}.codes."1 columns"]\n{answer}\n')
+    path.write_text(
+        f'microagg-settings = 1\nk = 3\nquasi = ["q1"]\n[{DECIDE}.codes."1 columns"]\n{answer}\n'
+    )
     with pytest.raises(ma.InputError, match="line 4"):
         ma.Settings.from_file(path)

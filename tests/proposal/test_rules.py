@@ -43,14 +43,26 @@ def test_values_that_nearly_everybody_has_alone() -> None:
             "nothing": pa.nulls(n, pa.string()),
         }
     )
-    assert may_name_people(table, table.column_names) == ["text", "category", "running", "member", "gaps"]
+    assert may_name_people(table, table.column_names) == [
+        "text",
+        "category",
+        "running",
+        "member",
+        "gaps",
+    ]
     assert may_name_people(table, ["amount"]) == []
     assert may_name_people(table.slice(0, 0), table.column_names) == []
 
 
-@pytest.mark.parametrize(("records", "is_identifier"), [(4, True), (9, True), (10, False), (40, False)])
-def test_codes_of_persons_that_five_records_share_name_nobody(records: int, is_identifier: bool) -> None:
-    """Two texts in a column that is called like a number of a person: a category as soon as each has five records."""
+@pytest.mark.parametrize(
+    ("records", "is_identifier"), [(4, True), (9, True), (10, False), (40, False)]
+)
+def test_codes_of_persons_that_five_records_share_name_nobody(
+    records: int, is_identifier: bool
+) -> None:
+    """Two texts in a column that is called like a number of a person: a category as soon as each
+    has five records.
+    """
     codes = [f"p{number % 2}" for number in range(records)]
     table = pa.table({"person_id": codes, "age": np.arange(records) + 20})
     roles = {column.name: column.role for column in ma.propose(table).columns}

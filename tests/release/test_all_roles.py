@@ -1,4 +1,6 @@
-"""Weights, strata, units, l and t together: everything promised is counted by pandas on the written file, from the original's columns."""
+"""Weights, strata, units, l and t together: everything promised is counted by pandas on the written
+file, from the original's columns.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ QUASI = ["age", "income", "town"]
 
 
 def survey(rng: np.random.Generator) -> pd.DataFrame:
-    """Persons in households: numbers, one of them with gaps, a category, strata, weights, and two confidential columns."""
+    """Persons in households: numbers, one of them with gaps, a category, strata, weights, and two
+    confidential columns.
+    """
     n = int(rng.integers(40, 130))
     household = np.repeat(np.arange(n), rng.integers(1, 5, n))[:n]
     income = np.round(rng.lognormal(7, 1, n), 2)
@@ -145,13 +149,26 @@ def test_a_household_survey_with_all_roles(reference_data: Path, tmp_path: Path)
     table["row"] = np.arange(len(table))
     names = ["roof", "walls", "water", "electcon", "relat", "sex", "age"]
     release = ma.anonymize(
-        table, 5, quasi=names, nominal=names[:-1], unit="ori_hid", weight="sampling_weight", stratum="urbrur", keep="row", rest="drop",
-        precision="full", accept_risk="full-precision", effort="quick", seed=1,
-    )  # fmt: skip
+        table,
+        5,
+        quasi=names,
+        nominal=names[:-1],
+        unit="ori_hid",
+        weight="sampling_weight",
+        stratum="urbrur",
+        keep="row",
+        rest="drop",
+        precision="full",
+        accept_risk="full-precision",
+        effort="quick",
+        seed=1,
+    )
     release.save(tmp_path / "out.parquet")
     written = pd.read_parquet(tmp_path / "out.parquet")
     before = table.set_index("row").loc[written["row"]].reset_index()
-    for _, rows in written.groupby([*names, "urbrur", "sampling_weight"], dropna=False).groups.items():
+    for _, rows in written.groupby(
+        [*names, "urbrur", "sampling_weight"], dropna=False
+    ).groups.items():
         units = before.loc[rows, "ori_hid"].value_counts()
         assert len(rows) >= 5 <= len(units)
         assert 2 * units.max() <= len(rows)

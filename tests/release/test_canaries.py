@@ -1,4 +1,6 @@
-"""No value of the original is in any file of a release, whatever its format: looked for in bytes, packed or not."""
+"""No value of the original is in any file of a release, whatever its format: looked for in bytes,
+packed or not.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,27 @@ def contents(path: Path) -> Iterator[bytes]:
     except pa.ArrowInvalid:
         return
     for column in table.columns:
-        yield from (bytes(buffer) for chunk in column.chunks for buffer in chunk.buffers() if buffer)
+        yield from (
+            bytes(buffer) for chunk in column.chunks for buffer in chunk.buffers() if buffer
+        )
 
 
 def spellings(number: float) -> list[bytes]:
     """A number as text and as files store numbers."""
-    return [repr(number).removesuffix(".0").encode(), struct.pack("<d", number), struct.pack(">d", number)]
+    return [
+        repr(number).removesuffix(".0").encode(),
+        struct.pack("<d", number),
+        struct.pack(">d", number),
+    ]
 
 
 @pytest.mark.parametrize("ending", tables.ENDINGS)
 def test_no_value_of_the_original_is_in_any_file(tmp_path: Path, ending: str) -> None:
     table = tables.people(40)
     labels = {
-        "income": Labels("Income", {4_815_162 + 1009 * n: f"canary of {n}" for n in range(40)}, "scale")
+        "income": Labels(
+            "Income", {4_815_162 + 1009 * n: f"canary of {n}" for n in range(40)}, "scale"
+        )
     }
     missing = pa.array([None if n % 5 == 0 else 777_000 + 13 * n for n in range(40)])
     table = with_labels(table.append_column("wealth", missing), labels)
@@ -57,7 +67,9 @@ def test_no_value_of_the_original_is_in_any_file(tmp_path: Path, ending: str) ->
         "method": "mdav",
         "seed": 5,
     }
-    release = ma.anonymize(table, 5, **asked, kinds={"income": "numeric"}, accept_risk=["true-values"])
+    release = ma.anonymize(
+        table, 5, **asked, kinds={"income": "numeric"}, accept_risk=["true-values"]
+    )
     release.save(tmp_path / f"out{ending}")
     after = {
         float(value)
@@ -83,5 +95,6 @@ def test_no_value_of_the_original_is_in_any_file(tmp_path: Path, ending: str) ->
             assert not [
                 label
                 for label in shown
-                if f"{label}<" in content.decode("latin-1") or f'{label}"' in content.decode("latin-1")
+                if f"{label}<" in content.decode("latin-1")
+                or f'{label}"' in content.decode("latin-1")
             ], path.name

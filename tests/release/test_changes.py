@@ -8,7 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from microagg.release.changes import changes, rows_of_changes, sentence_on_changes, unchanged_on_average
+from microagg.release.changes import (
+    changes,
+    rows_of_changes,
+    sentence_on_changes,
+    unchanged_on_average,
+)
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 from mixed_tables import SCHOOL, mixed_cells, mixed_groups, released_cells, words
@@ -88,9 +93,9 @@ def test_cells_are_compared_by_what_they_stand_for(seed: int) -> None:
 def test_times_are_told_in_the_unit_that_fits() -> None:
     def moved(by: float, unit: str) -> tuple[float | None, str]:
         variable = (Variable("seen", unit=unit),)
-        found = changes(Cells(variable, np.array([[0.0], [0.0]])), Cells(variable, np.array([[by], [by]])))[
-            "seen"
-        ]
+        found = changes(
+            Cells(variable, np.array([[0.0], [0.0]])), Cells(variable, np.array([[by], [by]]))
+        )["seen"]
         return found.moved, found.unit
 
     assert moved(3.0, "D") == (3.0, "days")
@@ -108,7 +113,8 @@ def test_ranges_and_ancestors() -> None:
     found = changes(ages, Cells((ranges,), np.array([[0.0], [0.0], [1.0], [1.0]])))["age"]
     assert (found.unchanged, found.moved) == (50.0, None)
     towns = Cells(
-        (Variable("town", Kind.NOMINAL, ("Pisa", "Rome", None)),), np.array([[0.0], [1.0], [1.0], [2.0]])
+        (Variable("town", Kind.NOMINAL, ("Pisa", "Rome", None)),),
+        np.array([[0.0], [1.0], [1.0], [2.0]]),
     )
     parents = Variable("town", Kind.NOMINAL, ("*", "Italy", "Rome"), coarse=True)
     found = changes(towns, Cells((parents,), np.array([[1.0], [1.0], [2.0], [0.0]])))["town"]

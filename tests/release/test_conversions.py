@@ -38,7 +38,9 @@ def test_tables_of_other_libraries(release: ma.Release) -> None:
     assert of_pandas.to_arrow().to_pydict() == columns
     of_polars = ma.anonymize(pl.from_arrow(tables.people(40)), **SAID)
     assert of_polars.to_polars() is of_polars.table
-    matrix = ma.anonymize(np.array(list(columns.values()), float).T, k=4, quasi=[0, 1], method="mdav", seed=1)
+    matrix = ma.anonymize(
+        np.array(list(columns.values()), float).T, k=4, quasi=[0, 1], method="mdav", seed=1
+    )
     assert matrix.to_pandas().columns.tolist() == ["0", "1"]
 
 
@@ -88,7 +90,10 @@ def test_a_release_on_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     small_blocks.make_small(monkeypatch.setattr)
     write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
     release = in_passes(
-        monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **asked("plain", rest="drop")
+        monkeypatch,
+        tmp_path / "in.parquet",
+        tmp_path / "out.parquet",
+        **asked("plain", rest="drop"),
     )
     assert len(release) == 1500
     with pytest.raises(ma.InputError, match="its table is in the file that was written"):

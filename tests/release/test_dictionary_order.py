@@ -1,4 +1,6 @@
-"""Dictionaries of released categories follow from what is released: they tell nothing of the order of the original rows."""
+"""Dictionaries of released categories follow from what is released: they tell nothing of the order
+of the original rows.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,14 @@ from passes import both_ways
 ILLNESSES = ["typhus", "asthma", "flu", "gout"]
 CODES = [f"c{number:03d}" for number in np.random.default_rng(4).permutation(60)]
 SETTINGS: dict[str, Any] = {
-    "k": 5, "quasi": ["age", "code"], "confidential": ["ill"], "stratum": ["area"], "seed": 3, "effort": "quick",
+    "k": 5,
+    "quasi": ["age", "code"],
+    "confidential": ["ill"],
+    "stratum": ["area"],
+    "seed": 3,
+    "effort": "quick",
     "date": "2026-01-01",
-}  # fmt: skip
+}
 
 
 def register(records: int = 120) -> dict[str, list[Any]]:
@@ -45,7 +52,9 @@ def encoded(values: list[Any], categories: list[Any], kind: pa.DataType) -> pa.D
 
 
 def arrow_table(order: str, records: int = 120) -> pa.Table:
-    """The register with dictionaries in the order of first appearance, or reversed with unused values and other indices."""
+    """The register with dictionaries in the order of first appearance, or reversed with unused
+    values and other indices.
+    """
     rows = register(records)
     columns: dict[str, Any] = {"age": pa.array(rows["age"])}
     for name in ("code", "ill", "area"):
@@ -107,7 +116,9 @@ def test_declared_levels_keep_their_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_equal_releases_are_equal_files(tmp_path: Path, suffix: str) -> None:
-    """Neither the order of a dictionary, nor its unused values, nor the width of its indices is in a file."""
+    """Neither the order of a dictionary, nor its unused values, nor the width of its indices is in
+    a file.
+    """
     written = []
     for order in ("first", "reversed"):
         folder = tmp_path / order
@@ -119,7 +130,9 @@ def test_equal_releases_are_equal_files(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["first", "reversed"])
-def test_beyond_memory_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+def test_beyond_memory_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     in_memory, beyond, _ = both_ways(tmp_path, monkeypatch, arrow_table(order, 1200), **SETTINGS)
     assert in_memory["out.parquet"] == beyond["out.parquet"]
@@ -127,8 +140,12 @@ def test_beyond_memory_the_same_files(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_value_twice_in_a_dictionary_is_one() -> None:
-    """A dictionary may hold a value twice, or a missing one: readers that group by index would see two classes."""
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None]), pa.array(["b", "a", "b", None]))
+    """A dictionary may hold a value twice, or a missing one: readers that group by index would see
+    two classes.
+    """
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2, 3, None]), pa.array(["b", "a", "b", None])
+    )
     found = of_used_categories(pa.chunked_array([column])).chunk(0)
     assert found.dictionary.to_pylist() == ["a", "b"]
     assert found.indices.to_pylist() == [1, 0, 1, None, None]

@@ -36,12 +36,16 @@ def large(records: int = 2 * RUN + 17) -> pa.Table:
     numbers = rng.integers(0, 1000, records)
     gaps = rng.random(records) < 0.1
     texts = pa.array([f"t{each % 37}" for each in numbers], pa.string())
-    return pa.table({"a": pa.array(numbers, mask=gaps), "b": rng.standard_normal(records), "c": texts})
+    return pa.table(
+        {"a": pa.array(numbers, mask=gaps), "b": rng.standard_normal(records), "c": texts}
+    )
 
 
 def slow_digest(table: pa.Table) -> str:
     """The rule, spelled out for whole numbers, floats and texts."""
-    whole = hashlib.sha256("\0".join(["runs", str(table.num_rows), *table.column_names, ""]).encode())
+    whole = hashlib.sha256(
+        "\0".join(["runs", str(table.num_rows), *table.column_names, ""]).encode()
+    )
     for first in range(0, table.num_rows, 65_536):
         run, rows = hashlib.sha256(), table.slice(first, 65_536)
         for name in rows.column_names:
@@ -51,7 +55,9 @@ def slow_digest(table: pa.Table) -> str:
             run.update(f"{name}\0{kind}\0{len(values)}\0".encode())
             run.update(np.packbits([value is not None for value in values]).tobytes())
             if kind == "text":
-                run.update(np.array([len((value or "").encode()) for value in values], np.int64).tobytes())
+                run.update(
+                    np.array([len((value or "").encode()) for value in values], np.int64).tobytes()
+                )
                 run.update("".join(value or "" for value in values).encode())
             else:
                 dtype = np.int64 if kind == "whole" else np.float64
@@ -71,7 +77,9 @@ def test_a_digest_does_not_depend_on_chunks() -> None:
     pieces = [table.slice(first, 10_000) for first in range(0, table.num_rows, 10_000)]
     assert digest_of(pa.concat_tables(pieces)) == digest_of(table)
     runs = [
-        run for first in range(0, table.num_rows, RUN) for run in digests_of_runs(table.slice(first, RUN))
+        run
+        for first in range(0, table.num_rows, RUN)
+        for run in digests_of_runs(table.slice(first, RUN))
     ]
     assert digest_of_runs(table.column_names, table.num_rows, runs) == digest_of(table)
     assert digest_of(table.slice(0, table.num_rows - 1)) != digest_of(table)
@@ -99,7 +107,9 @@ def test_hashes_tell_rows_apart_as_values_do() -> None:
     empty = pa.table({"a": pa.array(["", None, "a\0", "a"])})
     assert len({bytes(each) for each in row_hashes(empty)}) == 4
     chunked = pa.chunked_array([["b"], ["a", None], []], pa.string())
-    assert (row_hashes(pa.table({"a": chunked})) == row_hashes(pa.table({"a": ["b", "a", None]}))).all()
+    assert (
+        row_hashes(pa.table({"a": chunked})) == row_hashes(pa.table({"a": ["b", "a", None]}))
+    ).all()
 
 
 def slow_key(number: int, key: np.ndarray) -> int:
@@ -129,10 +139,15 @@ def test_rows_go_by_a_keyed_hash_of_their_numbers() -> None:
 def test_manifests_of_format_2_repeat_by_the_old_rules(tmp_path: Path, ending: str) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(tables.people(), source)
-    release = anonymize_file(source, tmp_path / f"new{ending}", 3, quasi=tables.QUASI, rest="drop", seed=8)
+    release = anonymize_file(
+        source, tmp_path / f"new{ending}", 3, quasi=tables.QUASI, rest="drop", seed=8
+    )
     # what the version before wrote: digests of whole columns, rows by a permutation
     old = {**release.manifest, "format": 2}
-    old["input"] = {**old["input"], "digest": digest_of_whole_columns(pa.parquet.read_table(source))}
+    old["input"] = {
+        **old["input"],
+        "digest": digest_of_whole_columns(pa.parquet.read_table(source)),
+    }
     rows = random.permutation(random.seeded(8, old["input"]["digest"], "rows"), 12)
     then = release.table.take(pa.array(rows))
     old |= {"rows": "shuffled", "output": {"file": "old", "digest": digest_of_whole_columns(then)}}

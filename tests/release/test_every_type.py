@@ -1,4 +1,6 @@
-"""Releases of columns of every type, in every role: the type that came in comes out, files can be written, and made again to the byte."""
+"""Releases of columns of every type, in every role: the type that came in comes out, files can be
+written, and made again to the byte.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ ROLES: dict[str, dict[str, Any]] = {
 }
 NAMES = {gaps: list(every_type.all_tables(gaps=gaps)) for gaps in (False, True)}
 CASES = [(gaps, name) for gaps, names in NAMES.items() for name in names]
-FEW = [case for place, case in enumerate(CASES) if place % 12 == 0 or "decimal256" in case[1] or "object" in case[1] or "view" in case[1]]  # fmt: skip
+FEW = [
+    case
+    for place, case in enumerate(CASES)
+    if place % 12 == 0 or "decimal256" in case[1] or "object" in case[1] or "view" in case[1]
+]
 
 
 def table_of(name: str, *, gaps: bool) -> Any:
@@ -57,7 +63,9 @@ def type_of(table: Any, name: str = "x") -> Any:
 def categories_of(table: Any, name: str = "x") -> list[Any]:
     if isinstance(table, pd.DataFrame):
         return (
-            list(table[name].dtype.categories) if isinstance(table[name].dtype, pd.CategoricalDtype) else []
+            list(table[name].dtype.categories)
+            if isinstance(table[name].dtype, pd.CategoricalDtype)
+            else []
         )
     if isinstance(table, pl.DataFrame):
         kind = table.schema[name]
@@ -121,7 +129,11 @@ def side_by_side(*, gaps: bool) -> pa.Table:
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_all_types_are_released_and_repeated(suffix: str, tmp_path: Path, *, gaps: bool) -> None:
     table = side_by_side(gaps=gaps)
-    source, target, again = tmp_path / "in.parquet", tmp_path / f"out.{suffix}", tmp_path / f"again.{suffix}"
+    source, target, again = (
+        tmp_path / "in.parquet",
+        tmp_path / f"out.{suffix}",
+        tmp_path / f"again.{suffix}",
+    )
     parquet.write_table(table, source)
     made: Release = anonymize_file(
         source, target, settings=Settings.of(k=3, quasi=table.column_names, method="mdav")

@@ -1,4 +1,6 @@
-"""Gaps, codes and kinds at their ends: what is left out or refused, columns with one value or none, as many levels or codes as records."""
+"""Gaps, codes and kinds at their ends: what is left out or refused, columns with one value or none,
+as many levels or codes as records.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ COMPLETE = [0, 3, 4, 5, 7]
 def classes(table: Any, names: list[str]) -> Counter[tuple[Any, ...]]:
     """How many records share their values, what is missing being one."""
     arrow = (
-        table if isinstance(table, pa.Table) else pa.table({name: pa.array(table[name]) for name in names})
+        table
+        if isinstance(table, pa.Table)
+        else pa.table({name: pa.array(table[name]) for name in names})
     )
     return Counter(zip(*(arrow.column(name).to_pylist() for name in names), strict=True))
 
 
 @pytest.mark.parametrize("library", TABLES)
 def test_records_with_gaps_are_left_out(library: str) -> None:
-    release = ma.anonymize(TABLES[library], 2, ["age", "town"], missing="drop", method="mdav", seed=1)
+    release = ma.anonymize(
+        TABLES[library], 2, ["age", "town"], missing="drop", method="mdav", seed=1
+    )
     assert len(release.labels) == len(release.table) == len(COMPLETE)
     assert release.manifest["records"] == len(COMPLETE)
     assert release.manifest["cells"]["records_left_out"] == len(AGES) - len(COMPLETE)
@@ -56,7 +62,9 @@ def test_gaps_are_refused(library: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["group", "drop", "error"])
-@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string(), pa.null(), pa.date32(), pa.bool_()])
+@pytest.mark.parametrize(
+    "kind", [pa.int64(), pa.float64(), pa.string(), pa.null(), pa.date32(), pa.bool_()]
+)
 def test_a_column_of_nothing(kind: pa.DataType, missing: str) -> None:
     table = pa.table({"gone": pa.nulls(6, kind), "age": [1, 2, 3, 4, 5, 6]})
     if missing != "group":
@@ -132,16 +140,21 @@ SAID: dict[str, dict[str, Any]] = {
     "nominal": {"nominal": ["code"]},
     "ordinal": {"ordinal": {"grade": ["low", "mid", "high"], "code": None}},
     "importance": {"importance": {"town": 3, "age": 0.5}},
-    "aggregate": {"aggregate": {"age": "median", "town": "draw", "grade": "mode", "code": "medoid"}},
+    "aggregate": {
+        "aggregate": {"age": "median", "town": "draw", "grade": "mode", "code": "medoid"}
+    },
     "range": {"aggregate": {"age": "range", "born": "range"}},
     "hierarchy": {"hierarchy": {"town": {"A": ["x", "*"], "B": ["x", "*"], "NA": ["y", "*"]}}},
-    "generalise": {"hierarchy": {"town": [["A", "x", "*"], ["B", "x", "*"], ["NA", "y", "*"]]}, "aggregate": {"town": "generalise"}},
+    "generalise": {
+        "hierarchy": {"town": [["A", "x", "*"], ["B", "x", "*"], ["NA", "y", "*"]]},
+        "aggregate": {"town": "generalise"},
+    },
     "drop": {"missing": "drop"},
     "special": {"special": {"age": [97], "code": [9]}},
     "na": {"na": ["97", "NA"]},
     "cap": {"cap": {"age": "95%"}},
     "full": {"precision": "full", "scale": "minmax"},
-}  # fmt: skip
+}
 
 
 def written(path: Path) -> Path:

@@ -1,4 +1,6 @@
-"""Tables as users have them: paths, open files, dicts, Series, record batches, periods, integer names."""
+"""Tables as users have them: paths, open files, dicts, Series, record batches, periods, integer
+names.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,20 @@ SAID: dict[str, Any] = {"k": 3, "quasi": ["age"], "seed": 1, "method": "mdav"}
 EXPECTED = ma.anonymize(TABLE, **SAID, keep="town").table.column("age").to_pylist()
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".xlsx", ".sav"])
+@pytest.mark.parametrize(
+    "ending", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".xlsx", ".sav"]
+)
 @pytest.mark.parametrize("how", ["path", "text path", "open file", "bytes"])
 def test_paths_and_open_files(tmp_path: Path, ending: str, how: str) -> None:
     path = tmp_path / f"in{ending}"
     write_table(TABLE, path)
-    content = io.BytesIO(path.read_bytes() if ending != ".tsv" else path.read_bytes().replace(b"\t", b","))
+    content = io.BytesIO(
+        path.read_bytes() if ending != ".tsv" else path.read_bytes().replace(b"\t", b",")
+    )
     with path.open("rb") as file:
-        given: Any = {"path": path, "text path": str(path), "open file": file, "bytes": content}[how]
+        given: Any = {"path": path, "text path": str(path), "open file": file, "bytes": content}[
+            how
+        ]
         release = ma.anonymize(given, **SAID, keep="town")
     assert release.table.column("age").to_pylist() == EXPECTED
     assert release.manifest["input"]["file"].endswith(ending) or how == "bytes"
@@ -36,7 +44,10 @@ def test_paths_and_open_files(tmp_path: Path, ending: str, how: str) -> None:
 
 def test_text_streams_and_what_cannot_be_read(tmp_path: Path) -> None:
     text = "age,town\n" + "".join(f"{age},ü\n" for age in AGES)
-    assert ma.anonymize(io.StringIO(text), **SAID, keep="town").table.column("age").to_pylist() == EXPECTED
+    assert (
+        ma.anonymize(io.StringIO(text), **SAID, keep="town").table.column("age").to_pylist()
+        == EXPECTED
+    )
     closed = io.StringIO(text)
     closed.close()
     with pytest.raises(ma.InputError, match="the open file cannot be read"):
@@ -56,7 +67,10 @@ def test_anonymize_file_takes_open_files_and_refuses_others_in_a_sentence(tmp_pa
         ma.anonymize_file(io.StringIO("age\n1\n"), tmp_path / "other.csv", **SAID)
     with pytest.raises(ma.InputError, match="source must be the path of a file"):
         ma.anonymize_file(TABLE, tmp_path / "other.csv", **SAID)
-    with (tmp_path / "other.csv").open("w") as file, pytest.raises(ma.InputError, match="target must be"):
+    with (
+        (tmp_path / "other.csv").open("w") as file,
+        pytest.raises(ma.InputError, match="target must be"),
+    ):
         ma.anonymize_file(tmp_path / "in.csv", file, **SAID, keep="town")
 
 
@@ -73,7 +87,10 @@ def test_other_containers_come_back_as_what_they_were() -> None:
     unnamed = ma.anonymize(pd.Series(AGES), **{**SAID, "quasi": 0}).table
     assert unnamed.name is None
     assert ma.anonymize(pl.Series("age", AGES), **SAID).table.to_list() == EXPECTED
-    assert ma.anonymize(pa.chunked_array([AGES]), **{**SAID, "quasi": "0"}).table.to_pylist() == EXPECTED
+    assert (
+        ma.anonymize(pa.chunked_array([AGES]), **{**SAID, "quasi": "0"}).table.to_pylist()
+        == EXPECTED
+    )
 
 
 def test_integer_names_of_pandas_come_back() -> None:

@@ -21,7 +21,13 @@ pytestmark = pytest.mark.skipif(
 def found(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = run(
-        HERE / "killing.py", folder, ending, what, str(count), folder=folder, environment={"PYTHONPATH": path}
+        HERE / "killing.py",
+        folder,
+        ending,
+        what,
+        str(count),
+        folder=folder,
+        environment={"PYTHONPATH": path},
     )
     assert done.code == 0, done
     return json.loads(done.out)
@@ -41,7 +47,9 @@ def found(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
         ),
     ],
 )
-def test_a_kill_leaves_the_old_release_or_the_new_one(tmp_path: Path, ending: str, count: int) -> None:
+def test_a_kill_leaves_the_old_release_or_the_new_one(
+    tmp_path: Path, ending: str, count: int
+) -> None:
     kills = found(tmp_path, ending, "kills", count)
     assert kills["mixed"] == 0, kills
     assert kills["left over"] == 0, kills
@@ -61,7 +69,11 @@ def test_two_processes_that_save_to_one_place(tmp_path: Path, count: int) -> Non
 def test_kills_beyond_memory(tmp_path: Path, count: int) -> None:
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = run(
-        HERE / "killing_beyond.py", tmp_path, str(count), folder=tmp_path, environment={"PYTHONPATH": path}
+        HERE / "killing_beyond.py",
+        tmp_path,
+        str(count),
+        folder=tmp_path,
+        environment={"PYTHONPATH": path},
     )
     assert done.code == 0, done
     kills = json.loads(done.out)

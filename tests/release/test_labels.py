@@ -1,4 +1,6 @@
-"""Labels on their way through a release: what they tell where nobody says otherwise, and what goes out again."""
+"""Labels on their way through a release: what they tell where nobody says otherwise, and what goes
+out again.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def survey(records: int = 60) -> pa.Table:
             "sex": Labels("Sex", {1: "female", 2: "male", 3: "canary of nobody"}),
             "education": Labels("Education", {n: f"level {n}" for n in range(1, 8)}, "ordinal"),
             "wage": Labels("Wage", {-9: "refused", -8: "canary of none"}, "scale", (-9, -8)),
-            "ill": Labels("Illness", {1: "flu", 2: "gout", 3: "pox", 9: "canary of the well"}, "nominal"),
+            "ill": Labels(
+                "Illness", {1: "flu", 2: "gout", 3: "pox", 9: "canary of the well"}, "nominal"
+            ),
         },
     )
 
@@ -57,8 +61,12 @@ def kinds_of(release: ma.Release) -> dict[str, str]:
 def test_labels_tell_kinds_and_atoms() -> None:
     release = ma.anonymize(survey(), 3, **SETTINGS)
     assert kinds_of(release) == {
-        "age": "numeric", "sex": "nominal", "education": "ordinal", "wage": "numeric", "ill": "nominal",
-    }  # fmt: skip
+        "age": "numeric",
+        "sex": "nominal",
+        "education": "ordinal",
+        "wage": "numeric",
+        "ill": "nominal",
+    }
     released = release.table.column("wage").to_pylist()
     assert -9 in released
     assert all(value is None or value == -9 or 1000 <= value < 5000 for value in released), (
@@ -80,22 +88,29 @@ def test_what_somebody_says_wins() -> None:
     assert release.settings.columns.special == {}
     both = ma.anonymize(survey(), 3, **SETTINGS, special={"wage": [1000]})
     assert both.settings.columns.special["wage"] == (1000, -9)
-    assert Settings.from_data(both.manifest["settings"]).special == {"wage": (1000,)}, "only what was said"
+    assert Settings.from_data(both.manifest["settings"]).special == {"wage": (1000,)}, (
+        "only what was said"
+    )
 
 
 def test_a_labelled_code_stays_one_of_its_codes() -> None:
     """Also where they are said to be numbers: the lower median, by sorting each group."""
     table = survey()
-    release = ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, accept_risk=["true-values"])
+    release = ma.anonymize(
+        table, 3, **SETTINGS, kinds={"sex": "numeric"}, accept_risk=["true-values"]
+    )
     sex = table.column("sex").to_numpy()
     for group in np.unique(release.labels):
         members = np.sort(sex[release.labels == group])
         released = release.table.column("sex").to_numpy()[release.labels == group]
         assert set(released.tolist()) == {int(members[(len(members) - 1) // 2])}
     assert any(
-        "sex: all values are labelled codes, so groups release their median" in note for note in release.notes
+        "sex: all values are labelled codes, so groups release their median" in note
+        for note in release.notes
     )
-    with pytest.raises(ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"):
+    with pytest.raises(
+        ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"
+    ):
         ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, aggregate={"sex": "mean"})
     with pytest.raises(ma.InputError, match="is nominal, and mean is no aggregate"):
         ma.anonymize(table, 3, **SETTINGS, aggregate={"sex": "mean"})
@@ -127,7 +142,9 @@ def test_labels_of_what_is_not_released_are_nowhere(tmp_path: Path) -> None:
     assert "canary" not in str(release.table.schema.metadata) + str(
         [f.metadata for f in release.table.schema]
     )
-    ranges = ma.anonymize(survey(), 3, **SETTINGS, aggregate={"wage": "range"}, accept_risk=["true-values"])
+    ranges = ma.anonymize(
+        survey(), 3, **SETTINGS, aggregate={"wage": "range"}, accept_risk=["true-values"]
+    )
     assert labels_in(ranges._arrow)["wage"] == Labels("Wage")
 
 
@@ -174,8 +191,12 @@ def test_all_commands_agree(tmp_path: Path) -> None:
     table = read_table(source)
     proposal = ma.propose(table)
     assert proposal.kinds == {
-        "age": "numeric", "sex": "nominal", "education": "ordinal", "wage": "numeric", "ill": "nominal",
-    }  # fmt: skip
+        "age": "numeric",
+        "sex": "nominal",
+        "education": "ordinal",
+        "wage": "numeric",
+        "ill": "nominal",
+    }
     assert not set(proposal.asked) & {"sex", "education"}, "what labels tell is not asked"
     found = ma.check(table, ["sex"], 2, confidential=["wage"], l=2)
     plain = ma.check(
@@ -192,7 +213,9 @@ def test_all_commands_agree(tmp_path: Path) -> None:
     release = anonymize_file(source, tmp_path / "out.sav", 3, **SETTINGS, keep_order=True)
     measured = assess_files(source, tmp_path / "out.sav", quasi=QUASI, confidential=["ill"], k=3)
     assert measured.figure("il").value == pytest.approx(release.loss["IL"])
-    rows = compare(source, quasi=QUASI, confidential=["ill"], ks=[3], methods=["mdav"], seeds=[3]).rows
+    rows = compare(
+        source, quasi=QUASI, confidential=["ill"], ks=[3], methods=["mdav"], seeds=[3]
+    ).rows
     assert rows[0].figures["il"] == pytest.approx(release.loss["IL"])
     again = repeat_file(tmp_path / "out.sav.internal.json", source, tmp_path / "again.sav")
     assert "the same release as the manifest describes" in again.notes[0]
@@ -207,7 +230,9 @@ def test_a_file_beside_holds_what_the_format_cannot(tmp_path: Path) -> None:
     assert labels_in(read_table(path)) == labels_in(release._arrow)
     again = anonymize_file(path, tmp_path / "again.sav", 3, **SETTINGS)
     assert kinds_of(again) == kinds_of(release)
-    assert any(note == "labels of 5 columns were taken from 'out.csv.labels.json'" for note in again.notes)
+    assert any(
+        note == "labels of 5 columns were taken from 'out.csv.labels.json'" for note in again.notes
+    )
     assert not sidecar_of(tmp_path / "again.sav").exists(), "SPSS files hold all labels"
     _, about = labelled.with_pyreadstat(tmp_path / "again.sav")
     assert about.variable_measure["education"] == "ordinal"
@@ -222,7 +247,9 @@ def test_labels_that_lie_there_are_replaced_or_emptied(tmp_path: Path) -> None:
     assert json.loads(sidecar_of(path).read_text())["columns"] == {}
     assert labels_in(read_table(path)) == {}
     sidecar_of(path).write_text("somebody's notes")
-    with pytest.raises(ma.InputError, match="is there and is not a file of labels, so it is not replaced"):
+    with pytest.raises(
+        ma.InputError, match="is there and is not a file of labels, so it is not replaced"
+    ):
         ma.anonymize(survey(), 3, **SETTINGS).save(path)
 
 
@@ -236,7 +263,8 @@ def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes
     (tmp_path / "in.csv").write_text("age\n31\n32\n")
     sidecar_of(tmp_path / "in.csv").write_bytes(content)
     with pytest.raises(
-        ma.InputError, match=r"does not hold labels as microagg writes them; mend it, or remove it\.$"
+        ma.InputError,
+        match=r"does not hold labels as microagg writes them; mend it, or remove it\.$",
     ) as refusal:
         read_table(tmp_path / "in.csv")
     assert "canary" not in str(refusal.value)
@@ -246,10 +274,17 @@ def test_names_that_the_target_cannot_have_are_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_table(
-        pa.table({"net wage": [1, 2, 3, 4], "my name": ["a", "b", "c", "d"]}), tmp_path / "in.parquet"
+        pa.table({"net wage": [1, 2, 3, 4], "my name": ["a", "b", "c", "d"]}),
+        tmp_path / "in.parquet",
     )
-    monkeypatch.setattr("microagg.pipeline.files.protect", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr(
+        "microagg.pipeline.files.protect", lambda *_, **__: pytest.fail("work was done")
+    )
     with pytest.raises(ma.InputError, match="no Stata file can have a column called 'net wage'"):
         anonymize_file(
-            tmp_path / "in.parquet", tmp_path / "out.dta", 2, quasi=["net wage"], identifier=["my name"]
+            tmp_path / "in.parquet",
+            tmp_path / "out.dta",
+            2,
+            quasi=["net wage"],
+            identifier=["my name"],
         )

@@ -1,4 +1,6 @@
-"""Records that are left out, in several rounds: counted once each, told about, and never with what identifies them."""
+"""Records that are left out, in several rounds: counted once each, told about, and never with what
+identifies them.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,23 @@ from microagg.pipeline import drop_records
 SICK = {"A": (40, 40), "B": (20, 14), "C": (60, 12)}
 """By stratum its records, and how many of them are ill.
 
-Of all, 55 % are ill. With t = 0.36 stratum A (100 % ill) is too far from that; of the rest 33 % are ill, and now B (70 %) is too far.
+Of all, 55 % are ill. With t = 0.36 stratum A (100 % ill) is too far from that; of the rest 33 % are
+ill, and now B (70 %) is too far.
 """
 GAPS = 4
 ASKED: dict[str, Any] = {
-    "k": 4, "quasi": ["age", "pay"], "stratum": "area", "confidential": ["ill", "habit"], "identifier": ["name"], "t": 0.36,
-    "small_strata": "drop", "missing": "drop", "seed": 1, "effort": "quick", "date": "2026-01-01",
-}  # fmt: skip
+    "k": 4,
+    "quasi": ["age", "pay"],
+    "stratum": "area",
+    "confidential": ["ill", "habit"],
+    "identifier": ["name"],
+    "t": 0.36,
+    "small_strata": "drop",
+    "missing": "drop",
+    "seed": 1,
+    "effort": "quick",
+    "date": "2026-01-01",
+}
 
 
 def table() -> pa.Table:
@@ -38,14 +50,17 @@ def table() -> pa.Table:
         row |= {"age": row.get("age", 20 + 7 * number % 50), "name": f"canary {number}"}
         row["pay"] = 1000 + 13 * number % 400
         row["habit"] = (
-            f"h{number % 2}"  # no stratum lacks any: what one column lacks, another does not make up for
+            # no stratum lacks any: what one column lacks, another does not make up for
+            f"h{number % 2}"
         )
     for row in rows[-GAPS:]:
         row["age"] = None
     return pa.Table.from_pylist(rows).select(["name", "age", "pay", "area", "ill", "habit"])
 
 
-def written(folder: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> tuple[Any, dict[str, Any], bytes]:
+def written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> tuple[Any, dict[str, Any], bytes]:
     source, target = folder / "in.parquet", folder / f"{way}.parquet"
     pa.parquet.write_table(table(), source, row_group_size=50)
     release = run_in(way, monkeypatch, source, target, **ASKED)
@@ -59,7 +74,10 @@ def test_what_is_left_out_in_each_round_is_added_up(
     release, manifest, _ = written(tmp_path, monkeypatch, way)
     assert manifest["records"] == 60
     assert manifest["cells"]["records_left_out"] == GAPS
-    assert (manifest["strata"]["strata_left_out"], manifest["strata"]["records_left_out"]) == (2, 60)
+    assert (manifest["strata"]["strata_left_out"], manifest["strata"]["records_left_out"]) == (
+        2,
+        60,
+    )
     assert manifest["strata"]["strata"] == 1
     told = [note for note in release.notes if note.startswith("left out")]
     assert len(told) == 2
@@ -72,10 +90,14 @@ def test_what_is_left_out_in_each_round_is_added_up(
 
 def test_both_ways_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
-    assert written(tmp_path, monkeypatch, "memory")[2] == written(tmp_path, monkeypatch, "beyond")[2]
+    assert (
+        written(tmp_path, monkeypatch, "memory")[2] == written(tmp_path, monkeypatch, "beyond")[2]
+    )
 
 
-def test_what_is_set_aside_has_no_identifiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_set_aside_has_no_identifiers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The rest of the records is put on disk as a table of its own."""
     aside: list[pa.Table] = []
     before = drop_records.write_spill_file
@@ -87,7 +109,13 @@ def test_what_is_set_aside_has_no_identifiers(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(drop_records, "write_spill_file", looking)
     written(tmp_path, monkeypatch, "beyond")
     assert len(aside) >= 3, "gaps, and two rounds of strata"
-    assert {name for rows in aside for name in rows.column_names} == {"age", "pay", "area", "ill", "habit"}
+    assert {name for rows in aside for name in rows.column_names} == {
+        "age",
+        "pay",
+        "area",
+        "ill",
+        "habit",
+    }
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -96,5 +124,7 @@ def test_gaps_are_counted_and_special_codes_are_not(
 ) -> None:
     pa.parquet.write_table(table(), tmp_path / "in.parquet", row_group_size=50)
     settings = {**ASKED, "missing": "error", "special": {"age": [20, 27]}}
-    with pytest.raises(ma.InputError, match=r"quasi-identifiers are missing: 4 in 'age'; fill them in"):
+    with pytest.raises(
+        ma.InputError, match=r"quasi-identifiers are missing: 4 in 'age'; fill them in"
+    ):
         run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet", **settings)

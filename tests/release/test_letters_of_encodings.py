@@ -1,4 +1,6 @@
-"""Text that an encoding cannot hold: one sentence with the column and the encoding, never with a letter of the data."""
+"""Text that an encoding cannot hold: one sentence with the column and the encoding, never with a
+letter of the data.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def table_with(place: str) -> pa.Table:
 
 
 def settings_for(place: str) -> dict[str, Any]:
-    shown = {"quasi": ["age", "town"]} if place == "released mode" else {"quasi": ["age"], "rest": "keep"}
+    shown = (
+        {"quasi": ["age", "town"]}
+        if place == "released mode"
+        else {"quasi": ["age"], "rest": "keep"}
+    )
     return {"k": 4, "seed": 1, "effort": "quick", **shown}
 
 
@@ -59,7 +65,9 @@ def test_saved_from_memory(tmp_path: Path, place: str, encoding: str) -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("way", WAYS)
-def test_written_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str) -> None:
+def test_written_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str
+) -> None:
     pa.parquet.write_table(table_with(place), tmp_path / "in.parquet")
     settings = {**settings_for(place), "writing": {"encoding": "cp1252"}}
     with pytest.raises(ma.InputError) as refusal:

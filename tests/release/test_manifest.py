@@ -21,7 +21,9 @@ BASE = {"a": [1, 2, None], "b": ["x", "", None], "c": [0.5, None, float("nan")]}
 def test_a_digest_depends_on_values_alone() -> None:
     table = pa.table(BASE)
     chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
-    large = table.cast(pa.schema([("a", pa.int16()), ("b", pa.large_string()), ("c", pa.float32())]))
+    large = table.cast(
+        pa.schema([("a", pa.int16()), ("b", pa.large_string()), ("c", pa.float32())])
+    )
     encoded = table.set_column(1, "b", table.column("b").dictionary_encode())
     described = table.replace_schema_metadata({"from": "elsewhere"})
     assert len({digest_of(version) for version in (table, chunked, large, encoded, described)}) == 1
@@ -102,7 +104,9 @@ def test_the_public_manifest_hides_the_rest() -> None:
     assert public["loss"]["IL"] == "not told", "of twelve records"
     assert "SSE" not in public["loss"]
     surprising = public_manifest({**release.manifest, "something_new": "secret"})
-    assert "something_new" not in surprising, "what is new is inside until somebody decides otherwise"
+    assert "something_new" not in surprising, (
+        "what is new is inside until somebody decides otherwise"
+    )
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.v2.parquet", "a.internal.csv"])
@@ -123,7 +127,9 @@ def test_places_and_permissions(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_all_files_name_the_release_and_everybody_can_work_the_name_out(tmp_path: Path, ending: str) -> None:
+def test_all_files_name_the_release_and_everybody_can_work_the_name_out(
+    tmp_path: Path, ending: str
+) -> None:
     release = ma.anonymize(tables.people(), 3, tables.QUASI, rest="drop", seed=8)
     path, *manifests = release.save(tmp_path / f"out{ending}")
     names = {json.loads(manifest.read_text("utf-8"))["release"] for manifest in manifests}
@@ -138,7 +144,11 @@ def test_all_files_name_the_release_and_everybody_can_work_the_name_out(tmp_path
 def test_a_name_depends_on_rows_and_public_settings_alone() -> None:
     settings = Settings.of(k=2, seed=1)
     table = pa.table(
-        {"a": [0.0, -0.0, None, float("nan")], "b": ["x", None, "", "x"], "c": [[1], None, [2], [1]]}
+        {
+            "a": [0.0, -0.0, None, float("nan")],
+            "b": ["x", None, "", "x"],
+            "c": [[1], None, [2], [1]],
+        }
     )
     name = name_of_release(table, settings)
     for order in ([3, 2, 1, 0], [1, 3, 0, 2]):

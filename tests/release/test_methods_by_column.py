@@ -16,8 +16,13 @@ SCHOOLS = ["none", "primary", "secondary"] * 4
 def anonymize_by_column(column: list[Any], **settings: Any) -> ma.Release:
     table = pa.table({"age": AGES, "other": column})
     return ma.anonymize(
-        table, 3, ["age", "other"], method="individual-ranking", accept_risk=["single-columns", "true-values"], **settings
-    )  # fmt: skip
+        table,
+        3,
+        ["age", "other"],
+        method="individual-ranking",
+        accept_risk=["single-columns", "true-values"],
+        **settings,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""A column of mixed types that is not released stops no release, and its digest is the same every time."""
+"""A column of mixed types that is not released stops no release, and its digest is the same every
+time.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def notes() -> list[Any]:
 
 def pandas_frame() -> pd.DataFrame:
     ages = pd.DataFrame({"age": range(20, 38)})
-    return ages.assign(note=pd.Series(notes(), dtype=object), root=pd.Series([1j] * 18), sex=["f", "m"] * 9)
+    return ages.assign(
+        note=pd.Series(notes(), dtype=object), root=pd.Series([1j] * 18), sex=["f", "m"] * 9
+    )
 
 
 def polars_frame() -> pl.DataFrame:
@@ -34,14 +38,24 @@ def polars_frame() -> pl.DataFrame:
 @pytest.mark.parametrize("make", [pandas_frame, polars_frame])
 @pytest.mark.parametrize("roles", [{"identifier": "note"}, {}])
 def test_a_withheld_column_may_mix_types(make: Callable[[], Any], roles: dict[str, Any]) -> None:
-    asked = {"k": 3, "quasi": "age", "keep": "sex", "rest": "drop", "seed": 1, "effort": "quick", **roles}
+    asked = {
+        "k": 3,
+        "quasi": "age",
+        "keep": "sex",
+        "rest": "drop",
+        "seed": 1,
+        "effort": "quick",
+        **roles,
+    }
     releases = [ma.anonymize(make(), **asked) for _ in range(2)]
     assert list(releases[0].table.columns) == ["age", "sex"]
     first, second = (release.manifest["input"]["digest"] for release in releases)
     assert first == second
     changed = make()
     changed = (
-        changed.assign(note=[*notes()[1:], 7]) if isinstance(changed, pd.DataFrame) else changed.reverse()
+        changed.assign(note=[*notes()[1:], 7])
+        if isinstance(changed, pd.DataFrame)
+        else changed.reverse()
     )
     assert ma.anonymize(changed, **asked).manifest["input"]["digest"] != first
 

@@ -1,4 +1,6 @@
-"""In a real Jupyter kernel: progress is one output that fills up, and an interrupt leaves the kernel usable."""
+"""In a real Jupyter kernel: progress is one output that fills up, and an interrupt leaves the
+kernel usable.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Lines:
 
 @pytest.fixture
 def ctrl_c_raises() -> Iterator[None]:
-    """Ctrl-C as in the foreground: a shell lets what it starts in the background ignore it, and so does what that starts."""
+    """Ctrl-C as in the foreground: a shell lets what it starts in the background ignore it, and so
+    does what that starts.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

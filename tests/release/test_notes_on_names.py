@@ -27,14 +27,20 @@ def notes(table: Any, **roles: Any) -> list[str]:
     ("column", "values", "says"),
     [
         ("surname", [NAMES[i % 4] for i in range(N)], "called like the name of somebody"),
-        ("reply_to", [f"{NAMES[i % 4]}@example.org" for i in range(N)], "look like e-mail addresses"),
+        (
+            "reply_to",
+            [f"{NAMES[i % 4]}@example.org" for i in range(N)],
+            "look like e-mail addresses",
+        ),
         ("where", [f"Canary Street {i % 4}" for i in range(N)], "look like street addresses"),
         ("passport", [f"C0{i % 20}" for i in range(N)], "called like a number of a person"),
         ("remark", NAMES, "nearly every record has a value of its own"),
         ("amount", [1.5 + i for i in range(N)], "nearly every record has a value of its own"),
     ],
 )
-def test_columns_that_are_released_as_they_are(role: str, column: str, values: list[Any], says: str) -> None:
+def test_columns_that_are_released_as_they_are(
+    role: str, column: str, values: list[Any], says: str
+) -> None:
     (note,) = notes(pa.table({"age": AGES, column: values}), **{role: [column]})
     assert says in note
     assert repr(column) in note

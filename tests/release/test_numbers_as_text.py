@@ -1,4 +1,6 @@
-"""Numbers, and true and false, of a text file: values in files with types, to the letter and without quotes in text files."""
+"""Numbers, and true and false, of a text file: values in files with types, to the letter and
+without quotes in text files.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,23 @@ COLUMNS: dict[str, list[str]] = {
     "mixed": ["1.0", "x", "2"],
 }
 VALUES = {
-    "wage": pa.float64(), "fixed": pa.float64(), "power": pa.float64(), "gaps": pa.int64(), "part": pa.float64(),
-    "flag": pa.bool_(), "yes": pa.bool_(),
-}  # fmt: skip
+    "wage": pa.float64(),
+    "fixed": pa.float64(),
+    "power": pa.float64(),
+    "gaps": pa.int64(),
+    "part": pa.float64(),
+    "flag": pa.bool_(),
+    "yes": pa.bool_(),
+}
 
 
 def table_as_text(records: int) -> list[list[str]]:
     rows = [["age", "group", *COLUMNS]]
     for j in range(records):
-        cells = [cells[(j * 7 + j // 5 + place) % len(cells)] for place, cells in enumerate(COLUMNS.values())]
+        cells = [
+            cells[(j * 7 + j // 5 + place) % len(cells)]
+            for place, cells in enumerate(COLUMNS.values())
+        ]
         rows.append([str(20 + 7 * j % 51), f"{j % 3}.50", *cells])
     return rows
 
@@ -52,9 +62,18 @@ def put(folder: Path, records: int = 60) -> Path:
 
 def asked(**more: Any) -> dict[str, Any]:
     return {
-        "k": 3, "quasi": ["age", "group"], "nominal": ["group", "zip"], "confidential": ["wage", "yes"], "l": 2, "rest": "keep",
-        "seed": 1, "effort": "quick", "keep_order": True, "date": "2026-01-01", **more,
-    }  # fmt: skip
+        "k": 3,
+        "quasi": ["age", "group"],
+        "nominal": ["group", "zip"],
+        "confidential": ["wage", "yes"],
+        "l": 2,
+        "rest": "keep",
+        "seed": 1,
+        "effort": "quick",
+        "keep_order": True,
+        "date": "2026-01-01",
+        **more,
+    }
 
 
 def expected(name: str, text: str, kind: pa.DataType | None) -> Any:
@@ -87,7 +106,9 @@ def test_they_are_the_same_letters_in_text_files(tmp_path: Path) -> None:
     for there, here in zip(before[1:], after[1:], strict=True):
         cells = here.split(",")
         assert [cell.strip('"') for cell in cells[2:]] == there.split(",")[2:]
-        quoted = {name for name, cell in zip(COLUMNS, cells[2:], strict=True) if cell.startswith('"')}
+        quoted = {
+            name for name, cell in zip(COLUMNS, cells[2:], strict=True) if cell.startswith('"')
+        }
         assert quoted == {"zip", "account", "town", "mixed"}
         assert not cells[1].startswith('"')
 
@@ -119,7 +140,11 @@ def test_two_spellings_of_a_category_stay_two(tmp_path: Path) -> None:
     )
     roles = {"k": 2, "quasi": ["age"], "seed": 1, "effort": "quick", "keep_order": True}
     anonymize_file(
-        tmp_path / "in.csv", tmp_path / "a.parquet", **roles, confidential=["code"], nominal=["code"]
+        tmp_path / "in.csv",
+        tmp_path / "a.parquet",
+        **roles,
+        confidential=["code"],
+        nominal=["code"],
     )
     assert set(read_written(tmp_path / "a.parquet").column("code").to_pylist()) == {"2.5", "2.50"}
     anonymize_file(tmp_path / "in.csv", tmp_path / "b.parquet", **roles, confidential=["code"])
@@ -128,7 +153,9 @@ def test_two_spellings_of_a_category_stay_two(tmp_path: Path) -> None:
 
 def test_ranges_and_ancestors_stay_text(tmp_path: Path) -> None:
     tree = {"0.50": ["low", "all"], "1.50": ["low", "all"], "2.50": ["high", "all"]}
-    more = asked(hierarchy={"group": tree}, aggregate={"group": "generalise"}, accept_risk=["true-values"])
+    more = asked(
+        hierarchy={"group": tree}, aggregate={"group": "generalise"}, accept_risk=["true-values"]
+    )
     anonymize_file(put(tmp_path), tmp_path / "out.parquet", **more)
     column = read_written(tmp_path / "out.parquet").column("group")
     assert pa.types.is_string(column.type)
@@ -140,9 +167,16 @@ def test_special_codes_need_text(tmp_path: Path) -> None:
         "age,wage\n" + "".join(f"{30 + j},{'refused' if j == 3 else f'{j}.0'}\n" for j in range(8))
     )
     anonymize_file(
-        tmp_path / "in.csv", tmp_path / "out.parquet", 2, quasi=["age"], confidential=["wage"], special={"wage": ["refused"]},
-        seed=1, effort="quick", keep_order=True,
-    )  # fmt: skip
+        tmp_path / "in.csv",
+        tmp_path / "out.parquet",
+        2,
+        quasi=["age"],
+        confidential=["wage"],
+        special={"wage": ["refused"]},
+        seed=1,
+        effort="quick",
+        keep_order=True,
+    )
     assert read_written(tmp_path / "out.parquet").column("wage").to_pylist()[:4] == [
         "0.0",
         "1.0",
@@ -165,14 +199,17 @@ def test_a_release_of_text_saved_with_types(tmp_path: Path) -> None:
     release.save(tmp_path / "out.parquet", keep_order=True)
     assert read_written(tmp_path / "out.parquet").schema.field("wage").type == pa.float64()
     public = [
-        json.loads((tmp_path / f"out.{ending}.public.json").read_text()) for ending in ("csv", "parquet")
+        json.loads((tmp_path / f"out.{ending}.public.json").read_text())
+        for ending in ("csv", "parquet")
     ]
     assert public[0]["all_columns"] == public[1]["all_columns"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.arrow", "out/"])
-def test_beyond_memory_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_beyond_memory_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     source, folders = put(tmp_path, 1300), [tmp_path / "memory", tmp_path / "beyond"]
     more = asked(keep_order=False, t=0.9)
@@ -182,7 +219,11 @@ def test_beyond_memory_it_is_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     anonymize_file(source, target[0], **more)
     in_passes(monkeypatch, source, target[1], 640, **more)
     here, there = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
         for folder in folders
     )
     assert list(map(str, sorted(here))) == list(map(str, sorted(there)))

@@ -1,4 +1,6 @@
-"""Sums that are negative or infinite, caps beside gaps, figures that may not be published: the same in memory and out of core."""
+"""Sums that are negative or infinite, caps beside gaps, figures that may not be published: the same
+in memory and out of core.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ def parts(number: float) -> list[float]:
 def test_percents_have_the_sign_of_the_change() -> None:
     """A total that falls has a change below 0, whatever its own sign is."""
     totals = {
-        "": [parts(4.0), parts(5.0)], "up": [parts(10.0), parts(11.0)], "down": [parts(10.0), parts(9.0)],
-        "less debt": [parts(-10.0), parts(-9.0)], "more debt": [parts(-10.0), parts(-12.0)], "none": [parts(0.0), parts(1.0)],
+        "": [parts(4.0), parts(5.0)],
+        "up": [parts(10.0), parts(11.0)],
+        "down": [parts(10.0), parts(9.0)],
+        "less debt": [parts(-10.0), parts(-9.0)],
+        "more debt": [parts(-10.0), parts(-12.0)],
+        "none": [parts(0.0), parts(1.0)],
         "crossing": [parts(-10.0), parts(5.0)],
-    }  # fmt: skip
+    }
     assert percents_of(totals) == {
         "up": 10.0,
         "down": -10.0,
@@ -53,12 +59,20 @@ def test_percents_have_the_sign_of_the_change() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_negative_weighted_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_negative_weighted_totals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     rng = np.random.default_rng(8)
     table = pa.table(
-        {"age": rng.integers(20, 80, 90), "debt": -rng.integers(1, 900, 90), "w": rng.integers(1, 60, 90)}
+        {
+            "age": rng.integers(20, 80, 90),
+            "debt": -rng.integers(1, 900, 90),
+            "w": rng.integers(1, 60, 90),
+        }
     )
-    manifest = manifest_of(tmp_path, monkeypatch, way, table, k=4, quasi=["age"], keep=["debt"], weight="w")
+    manifest = manifest_of(
+        tmp_path, monkeypatch, way, table, k=4, quasi=["age"], keep=["debt"], weight="w"
+    )
     rows = pa.parquet.read_table(tmp_path / "out.parquet").to_pandas()
     before = float((table.column("debt").to_numpy() * table.column("w").to_numpy()).sum())
     after = float((rows["debt"] * rows["w"]).sum())
@@ -72,7 +86,9 @@ def test_negative_weighted_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_infinite_squared_error_is_not_told_to_everybody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Where it cannot be known that no group makes up the loss, one is taken to make up all of it."""
+    """Where it cannot be known that no group makes up the loss, one is taken to make up all of
+    it.
+    """
     rng = np.random.default_rng(8)
     table = pa.table({"tiny": rng.standard_normal(120) * 1e-170, "b": rng.integers(0, 1000, 120)})
     cap = {"tiny": (1.0, None)}  # so far from all values that the square of the distance overflows
@@ -88,18 +104,33 @@ def test_an_infinite_squared_error_is_not_told_to_everybody(
 def test_a_cap_does_not_change_how_precise_a_column_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, mixed: bool
 ) -> None:
-    """Whole numbers stay whole where the cap is none, and two decimals stay two where what is left of them is whole."""
+    """Whole numbers stay whole where the cap is none, and two decimals stay two where what is left
+    of them is whole.
+    """
     rng = np.random.default_rng(8)
     gaps = (rng.random(120) < 0.1) & mixed
-    cents = np.where(np.arange(120) % 2 == 0, rng.integers(0, 50, 120), np.round(100.0 + rng.random(120), 2))
+    cents = np.where(
+        np.arange(120) % 2 == 0, rng.integers(0, 50, 120), np.round(100.0 + rng.random(120), 2)
+    )
     table = pa.table({"whole": pa.array(rng.integers(0, 100, 120), mask=gaps), "cents": cents})
     manifest = manifest_of(
-        tmp_path, monkeypatch, way, table, k=3, quasi=["whole", "cents"], cap={"whole": 50.25, "cents": 50}
+        tmp_path,
+        monkeypatch,
+        way,
+        table,
+        k=3,
+        quasi=["whole", "cents"],
+        cap={"whole": 50.25, "cents": 50},
     )
     released = pa.parquet.read_table(tmp_path / "out.parquet")
-    whole = np.array([each for each in released.column("whole").to_pylist() if each is not None], float)
+    whole = np.array(
+        [each for each in released.column("whole").to_pylist() if each is not None], float
+    )
     assert np.array_equal(whole, np.rint(whole))
-    assert {name: told["decimals"] for name, told in manifest["scaling"].items()} == {"whole": 0, "cents": 2}
+    assert {name: told["decimals"] for name, told in manifest["scaling"].items()} == {
+        "whole": 0,
+        "cents": 2,
+    }
     hundredths = 100 * released.column("cents").to_numpy()
     assert np.allclose(hundredths, np.rint(hundredths), atol=1e-6)
     assert not np.allclose(hundredths % 100, 0.0), "means between whole numbers keep their decimals"
@@ -128,10 +159,20 @@ def test_in_memory_they_are_published() -> None:
 def test_more_than_all_may_be_lost_where_records_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, stratum: Any
 ) -> None:
-    """100 % is the most only where all records are released alike, not where those of one stratum are."""
+    """100 % is the most only where all records are released alike, not where those of one stratum
+    are.
+    """
     rng = np.random.default_rng(8)
-    table = pa.table({"a": rng.integers(0, 10, 48), "b": rng.integers(0, 90, 48), "area": [0] * 8 + [1] * 40})
-    asked = {"k": 8, "quasi": ["a", "b"], "stratum": stratum, "rest": "drop", "cap": {"a": (1000, None)}}
+    table = pa.table(
+        {"a": rng.integers(0, 10, 48), "b": rng.integers(0, 90, 48), "area": [0] * 8 + [1] * 40}
+    )
+    asked = {
+        "k": 8,
+        "quasi": ["a", "b"],
+        "stratum": stratum,
+        "rest": "drop",
+        "cap": {"a": (1000, None)},
+    }
     manifest = manifest_of(tmp_path, monkeypatch, way, table, **asked)
     rows = pa.parquet.read_table(tmp_path / "out.parquet").to_pandas()
     assert len(rows.drop_duplicates()) > 2

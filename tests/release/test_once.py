@@ -49,9 +49,12 @@ def counted() -> Iterator[collections.Counter[str]]:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"l": 2}, {"scale": "minmax", "precision": "full", "accept_risk": "full-precision"}]
+    "asked",
+    [{}, {"l": 2}, {"scale": "minmax", "precision": "full", "accept_risk": "full-precision"}],
 )
-def test_a_release_computes_classes_in_memory_and_on_the_file(asked: dict[str, Any], tmp_path: Path) -> None:
+def test_a_release_computes_classes_in_memory_and_on_the_file(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
     with counted() as calls:
         # a longer search is compared with quick, so that means are computed twice
         release = ma.anonymize(tables.people(30), 4, **ROLES, seed=1, effort="quick", **asked)
@@ -95,7 +98,8 @@ def test_what_a_pair_knows_is_its_own_and_can_be_forgotten() -> None:
 def test_one_method_is_imported_for_one_name() -> None:
     code = (
         "import sys; from microagg.methods.registry import method_named; method_named('mdav'); "
-        "print([name for name in sys.modules if name.startswith('microagg.methods.') and name.count('.') > 2])"
+        "print([name for name in sys.modules if name.startswith('microagg.methods.') and "
+        "name.count('.') > 2])"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ran.stdout.strip() == "['microagg.methods.mdav.mdav']"
@@ -104,7 +108,10 @@ def test_one_method_is_imported_for_one_name() -> None:
 def test_the_digest_is_that_of_names_gaps_and_values_written_out() -> None:
     whole, texts = [3, None, -1], ["Zürich", None, "a\0b"]
     table = pa.table(
-        {"n": pa.chunked_array([whole[:1], whole[1:]]), "t": pa.chunked_array([texts[:2], texts[2:]])}
+        {
+            "n": pa.chunked_array([whole[:1], whole[1:]]),
+            "t": pa.chunked_array([texts[:2], texts[2:]]),
+        }
     )
     expected = hashlib.sha256()
     present = bytes([0b10100000])

@@ -1,4 +1,6 @@
-"""Columns that make classes are released with one zero and one missing value: no reader sees a class below k."""
+"""Columns that make classes are released with one zero and one missing value: no reader sees a
+class below k.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     here, there, _ = both_ways(tmp_path, monkeypatch, table_with(STRATA[name], 20), **asked)
     assert here["out.parquet"] == there["out.parquet"]
     for smallest in READERS:
-        assert smallest(tmp_path / "beyond" / "out.parquet", ["age", "share"]) >= K, smallest.__name__
+        assert smallest(tmp_path / "beyond" / "out.parquet", ["age", "share"]) >= K, (
+            smallest.__name__
+        )
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "pandas over Arrow"])
@@ -107,7 +111,9 @@ def test_every_library_gets_its_type_back(library: str) -> None:
         given = given.to_pandas()
     else:
         given = given.to_pandas(types_mapper=pd.ArrowDtype)
-    released = ma.anonymize(given, k=K, quasi=["age"], stratum=["share"], effort="quick", seed=1).table
+    released = ma.anonymize(
+        given, k=K, quasi=["age"], stratum=["share"], effort="quick", seed=1
+    ).table
     assert released["share"].dtype == given["share"].dtype
     shares = released.to_arrow()["share"] if library == "polars" else pa.array(released["share"])
     assert shares.null_count == 30
@@ -118,13 +124,20 @@ def test_a_member_s_zero_has_no_sign(aggregate: str) -> None:
     balance = [0.0, -0.0] * 30
     table = pa.table({"balance": balance, "age": [30.0] * 60})
     release = ma.anonymize(
-        table, k=K, quasi=["balance", "age"], aggregate={"balance": aggregate}, method="mdav", seed=2
+        table,
+        k=K,
+        quasi=["balance", "age"],
+        aggregate={"balance": aggregate},
+        method="mdav",
+        seed=2,
     )
     assert not np.signbit(release.table.column("balance").to_numpy()).any()
 
 
 def test_categories_of_numbers_have_one_zero_and_one_gap() -> None:
-    table = pa.table({"share": pa.array([-0.0, 0.0, NAN, None, NAN] * 12), "age": pa.array([30] * 60)})
+    table = pa.table(
+        {"share": pa.array([-0.0, 0.0, NAN, None, NAN] * 12), "age": pa.array([30] * 60)}
+    )
     released = ma.anonymize(
         table, k=K, quasi=["share", "age"], nominal=["share"], method="mdav", seed=2
     ).table

@@ -1,4 +1,6 @@
-"""The order of a release's rows, pinned: it follows from the seed and from all of the input, and from nothing a reader can guess."""
+"""The order of a release's rows, pinned: it follows from the seed and from all of the input, and
+from nothing a reader can guess.
+"""
 
 from __future__ import annotations
 

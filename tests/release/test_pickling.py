@@ -16,7 +16,9 @@ from microagg.measures.registry import measures
 
 
 def test_a_release_is_pickled_after_its_figures_were_computed() -> None:
-    release = ma.anonymize(tables.people(40), 4, quasi=tables.QUASI, rest="drop", seed=1, method="mdav")
+    release = ma.anonymize(
+        tables.people(40), 4, quasi=tables.QUASI, rest="drop", seed=1, method="mdav"
+    )
     risk = release.risk
     again = pickle.loads(pickle.dumps(release))
     assert again.risk == risk
@@ -34,7 +36,9 @@ def test_a_release_on_disk_is_pickled_too(tmp_path: Path, monkeypatch: pytest.Mo
     small_blocks.make_small(monkeypatch.setattr)
     pq.write_table(table_of(1500, kinds="mixed"), tmp_path / "in.parquet", row_group_size=200)
     target = tmp_path / "out.parquet"
-    release = in_passes(monkeypatch, tmp_path / "in.parquet", target, **asked("mixed", keep=["id", "w"]))
+    release = in_passes(
+        monkeypatch, tmp_path / "in.parquet", target, **asked("mixed", keep=["id", "w"])
+    )
     risk = release.risk
     assert release.table is None
     assert pickle.loads(pickle.dumps(release)).risk == risk

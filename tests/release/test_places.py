@@ -30,9 +30,12 @@ def release() -> ma.Release:
 
 @pytest.mark.parametrize("name", ["r.html", "r.md", "r.json"])
 @pytest.mark.parametrize(
-    "taken", ["my own notes\n", '{"mine": 1}\n', "<!DOCTYPE html>\n<p>mine</p>\n", "# Mine\n\n*For you.*\n"]
+    "taken",
+    ["my own notes\n", '{"mine": 1}\n', "<!DOCTYPE html>\n<p>mine</p>\n", "# Mine\n\n*For you.*\n"],
 )
-def test_a_report_replaces_a_report_only(tmp_path: Path, release: ma.Release, name: str, taken: str) -> None:
+def test_a_report_replaces_a_report_only(
+    tmp_path: Path, release: ma.Release, name: str, taken: str
+) -> None:
     path = tmp_path / name
     path.write_text(taken)
     with pytest.raises(ma.InputError, match="is not a report"):
@@ -50,7 +53,9 @@ def test_a_report_does_not_replace_manifests(tmp_path: Path) -> None:
     for name in ("o.csv.json", "O.CSV.json"):
         with pytest.raises(ma.InputError, match="the place of a manifest"):
             anonymize_file(source, tmp_path / "o.csv", 3, report=tmp_path / name, **OPTIONS)
-    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"], "found out before anything was written"
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"], (
+        "found out before anything was written"
+    )
     release = anonymize_file(source, tmp_path / "o.csv", 3, **OPTIONS)
     before = tables.snapshot(tmp_path)
     with pytest.raises(ma.InputError, match="is not a report"):
@@ -191,7 +196,9 @@ def test_any_number_of_files(tmp_path: Path, pieces: int) -> None:
     for turn in ("old", "new"):
         put_in_place(
             [
-                StagedFile(tmp_path / f"out{'.x' * j}", lambda part, turn=turn: part.write_text(turn))
+                StagedFile(
+                    tmp_path / f"out{'.x' * j}", lambda part, turn=turn: part.write_text(turn)
+                )
                 for j in range(pieces)
             ]
         )

@@ -1,4 +1,6 @@
-"""Windows and macOS, as far as they can be had here: releases are saved, verified, replaced, mended and cleaned up after."""
+"""Windows and macOS, as far as they can be had here: releases are saved, verified, replaced, mended
+and cleaned up after.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def names(folder: Path) -> list[str]:
 
 def quietly(other: str) -> Any:
     """A folder that cannot be locked is told about; nothing else is."""
-    return pytest.warns(SavingWarning, match="cannot be locked") if other == "no locks" else _nothing()
+    return (
+        pytest.warns(SavingWarning, match="cannot be locked") if other == "no locks" else _nothing()
+    )
 
 
 class _nothing:
@@ -102,7 +106,9 @@ def test_the_same_bytes_as_here(tmp_path: Path, monkeypatch: Patch) -> None:
 def test_what_a_killed_run_left_is_ended_or_undone(
     tmp_path: Path, make_system: Callable[[Patch], None]
 ) -> None:
-    """Killed before each of its calls in turn: the next run finds old files or new ones, never some of each."""
+    """Killed before each of its calls in turn: the next run finds old files or new ones, never some
+    of each.
+    """
     with pytest.MonkeyPatch.context() as patch:
         make_system(patch)
         saved(tmp_path, seed=1)
@@ -115,7 +121,8 @@ def test_what_a_killed_run_left_is_ended_or_undone(
             Failing(patch, "killed", number)
             with pytest.raises(Killed):
                 saved(tmp_path, seed=2)
-        gc.collect()  # what was killed holds no file open, though its frames may still be in memory here
+        # what was killed holds no file open, though its frames may still be in memory here
+        gc.collect()
         with pytest.MonkeyPatch.context() as patch:
             make_system(patch)
             clean_folder(tmp_path)
@@ -153,20 +160,29 @@ def test_our_own_open_files_are_never_moved(tmp_path: Path, monkeypatch: Patch) 
     place.unlink()
 
 
-def test_a_target_that_somebody_has_open_is_left_as_it_is(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_a_target_that_somebody_has_open_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     platforms.as_on_windows(monkeypatch)
     saved(tmp_path, seed=1)
     before = (tmp_path / "out.csv").read_bytes()
-    with (tmp_path / "out.csv").open("rb"), pytest.raises(ma.InputError, match="could not be written"):
+    with (
+        (tmp_path / "out.csv").open("rb"),
+        pytest.raises(ma.InputError, match="could not be written"),
+    ):
         saved(tmp_path, seed=2)
     assert (tmp_path / "out.csv").read_bytes() == before
-    assert not journal.journal_of(tmp_path / "out.csv").exists(), "nothing is put in place later, either"
+    assert not journal.journal_of(tmp_path / "out.csv").exists(), (
+        "nothing is put in place later, either"
+    )
     clean_folder(tmp_path)
     assert names(tmp_path) == WHOLE
     assert (tmp_path / "out.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["CON.csv", "nul.csv", "Com1.csv", "aux.tar.csv", "out?.csv", "a:b.csv"])
+@pytest.mark.parametrize(
+    "name", ["CON.csv", "nul.csv", "Com1.csv", "aux.tar.csv", "out?.csv", "a:b.csv"]
+)
 def test_names_that_windows_does_not_have_are_refused_there(
     tmp_path: Path, monkeypatch: Patch, name: str
 ) -> None:
@@ -178,7 +194,9 @@ def test_names_that_windows_does_not_have_are_refused_there(
 
 
 def test_a_journal_under_another_case_is_obeyed(tmp_path: Path) -> None:
-    """Where names have no case, `OUT.csv` is `out.csv`, and the journal of one is that of the other."""
+    """Where names have no case, `OUT.csv` is `out.csv`, and the journal of one is that of the
+    other.
+    """
     saved(tmp_path, seed=1)
     with pytest.MonkeyPatch.context() as patch:
         seen = Failing(patch)

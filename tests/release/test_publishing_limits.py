@@ -1,4 +1,6 @@
-"""From how many records on, and up to which share of one group, anything of the original is told to everybody."""
+"""From how many records on, and up to which share of one group, anything of the original is told to
+everybody.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from microagg.release.manifest import public_manifest
 from microagg.release.publishing import check_publishing, is_published, published_loss, steady
 
 
-def manifest(records: int = 100, il: float = 5.432, share: Any = 0.02, **more: Any) -> dict[str, Any]:
+def manifest(
+    records: int = 100, il: float = 5.432, share: Any = 0.02, **more: Any
+) -> dict[str, Any]:
     return {"records": records, "loss": {"IL": il, "SSE": 1.0}, "largest_share": share, **more}
 
 
@@ -90,26 +94,64 @@ def test_a_figure_does_not_depend_on_the_order_of_a_sum() -> None:
 
 
 def test_a_public_manifest_tells_nothing_of_the_original(tmp_path: Path) -> None:
-    """Everything that it may have, by name: what is new stays inside until somebody puts it here."""
+    """Everything that it may have, by name: what is new stays inside until somebody puts it
+    here.
+    """
     rng = np.random.default_rng(2)
-    table = pa.table({"name": [f"n{each}" for each in range(60)], "age": rng.integers(20, 80, 60), "w": rng.integers(1, 9, 60),
-                      "area": np.arange(60) % 2, "home": np.arange(60) // 2, "ill": rng.choice(["a", "b", "c"], 60)})  # fmt: skip
+    table = pa.table(
+        {
+            "name": [f"n{each}" for each in range(60)],
+            "age": rng.integers(20, 80, 60),
+            "w": rng.integers(1, 9, 60),
+            "area": np.arange(60) % 2,
+            "home": np.arange(60) // 2,
+            "ill": rng.choice(["a", "b", "c"], 60),
+        }
+    )
     release = ma.anonymize(
-        table, k=3, quasi=["age"], identifier=["name"], weight="w", stratum=["area"], unit="home", confidential=["ill"], l=2,
-        cap={"age": "90%"}, seed=17, effort="quick",
-    )  # fmt: skip
+        table,
+        k=3,
+        quasi=["age"],
+        identifier=["name"],
+        weight="w",
+        stratum=["area"],
+        unit="home",
+        confidential=["ill"],
+        l=2,
+        cap={"age": "90%"},
+        seed=17,
+        effort="quick",
+    )
     release.save(tmp_path / "out.csv")
     public = json.loads((tmp_path / "out.csv.public.json").read_bytes())
     assert set(public) == {
-        "format", "microagg", "release", "settings", "records", "roles", "guarantee", "all_columns", "may_identify", "loss",
-        "rows", "output", "sums",
-    } | (set(public) & {"dialect"})  # fmt: skip
+        "format",
+        "microagg",
+        "release",
+        "settings",
+        "records",
+        "roles",
+        "guarantee",
+        "all_columns",
+        "may_identify",
+        "loss",
+        "rows",
+        "output",
+        "sums",
+    } | (set(public) & {"dialect"})
     assert public["output"] == {"file": "out.csv"}
     assert public["guarantee"]["units"] == {
-        "every_class": "has records of 3 or more different units and has no unit with more than half of its records"
+        "every_class": "has records of 3 or more different units and has no unit with more than half of "
+        "its records"
     }
     assert set(public["roles"]) == {"age", "w", "area", "ill"}
     assert not {"seed", "identifier", "unit"} & set(public["settings"])
     text = (tmp_path / "out.csv.public.json").read_text()
-    for secret in (release.manifest["input"]["digest"], "n17", '"low"', '"above"', "sum_changed_by"):
+    for secret in (
+        release.manifest["input"]["digest"],
+        "n17",
+        '"low"',
+        '"above"',
+        "sum_changed_by",
+    ):
         assert secret not in text

@@ -1,4 +1,6 @@
-"""Real tables through the commands of docs/tables.md: classes, values and gaps, checked by pandas and by the rules written down anew."""
+"""Real tables through the commands of docs/tables.md: classes, values and gaps, checked by pandas
+and by the rules written down anew.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def folder(reference_data: Path, tmp_path: Path) -> Path:
 
 
 def as_text(path: Path) -> pd.DataFrame:
-    """A file with every cell to the letter; what is missing is the empty text, a value like others."""
+    """A file with every cell to the letter; what is missing is the empty text, a value like
+    others.
+    """
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
@@ -102,7 +106,9 @@ def test_every_command_of_the_page(place: int, folder: Path) -> None:
         before = before[(before[asked["quasi"]] != "").all(axis=1)]
     assert len(after) == len(before)
     assert after.groupby(asked["quasi"], dropna=False).size().min() >= asked["k"]
-    categories = [name for name in asked["quasi"] if is_category(typed(folder / words[2]), name, asked)]
+    categories = [
+        name for name in asked["quasi"] if is_category(typed(folder / words[2]), name, asked)
+    ]
     assert categories
     for name in set(categories) - set(made_coarse(asked)):
         assert set(after[name]) <= set(before[name]), name
@@ -125,11 +131,13 @@ def made_coarse(asked: dict[str, Any]) -> list[str]:
 # what a group releases, after tables.md
 
 
-def settled(cells: list, whole: Counter, k: int, how: str, order: list, codes: list) -> tuple[str, object]:
+def settled(
+    cells: list, whole: Counter, k: int, how: str, order: list, codes: list
+) -> tuple[str, object]:
     """Whether a group releases a value or an atom of a column, and which; None is missing.
 
-    `cells` are those of the group, `whole` counts those of the table. `order` has the levels in their order, `codes` the special codes in the
-    order given.
+    `cells` are those of the group, `whole` counts those of the table. `order` has the levels in
+    their order, `codes` the special codes in the order given.
     """
     if how == "mode":
         return "value", first_of(cells, whole, order)
@@ -142,9 +150,18 @@ def settled(cells: list, whole: Counter, k: int, how: str, order: list, codes: l
 
 
 def first_of(cells: list, whole: Counter, order: list) -> object:
-    """The most frequent; ties to the more frequent in the table, then to the order, missing last."""
+    """The most frequent; ties to the more frequent in the table, then to the order, missing
+    last.
+    """
     own = Counter(cells)
-    return min(own, key=lambda cell: (-own[cell], -whole[cell], len(order) if cell is None else order.index(cell)))  # fmt: skip
+    return min(
+        own,
+        key=lambda cell: (
+            -own[cell],
+            -whole[cell],
+            len(order) if cell is None else order.index(cell),
+        ),
+    )
 
 
 def plain_cells(column: Any) -> list:
@@ -223,7 +240,17 @@ def test_adult_is_checked_by_the_command(folder: Path) -> None:
     words = command_for("adult")
     released_by_command(words, folder)
     quasi = words[words.index("--quasi") + 1]
-    done = run("-m", "microagg", "check", "adult-protected.csv", "--k", "5", "--quasi", quasi, folder=folder)
+    done = run(
+        "-m",
+        "microagg",
+        "check",
+        "adult-protected.csv",
+        "--k",
+        "5",
+        "--quasi",
+        quasi,
+        folder=folder,
+    )
     assert done.code == 0, done
     assert done.out.startswith("yes: 5 or more records share")
 

@@ -1,4 +1,6 @@
-"""anonymize(): the same type out, the same values from every library, and nothing changed that should not be."""
+"""anonymize(): the same type out, the same values from every library, and nothing changed that
+should not be.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def test_every_library_gives_the_same(library: str, precision: str) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_library_is_saved_to_the_same_bytes(tmp_path: Path, library: str) -> None:
     ma.anonymize(tables.people(30), 4, **ROLES, seed=5).save(tmp_path / "expected.csv")
-    ma.anonymize(LIBRARIES[library](tables.people(30)), 4, **ROLES, seed=5).save(tmp_path / "found.csv")
+    ma.anonymize(LIBRARIES[library](tables.people(30)), 4, **ROLES, seed=5).save(
+        tmp_path / "found.csv"
+    )
     assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
@@ -88,7 +92,9 @@ def test_full_precision_gives_exact_means() -> None:
     assert release.table.schema.field("income").type == pa.float64()
     sizes = np.bincount(release.labels)
     means = np.bincount(release.labels, given.column("income").to_numpy()) / sizes
-    np.testing.assert_allclose(release.table.column("income").to_numpy(), means[release.labels], rtol=1e-15)
+    np.testing.assert_allclose(
+        release.table.column("income").to_numpy(), means[release.labels], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize(
@@ -305,7 +311,9 @@ def test_loss_is_measured_where_groups_were_searched_and_in_z_scores_beside(scal
 @pytest.mark.parametrize("scale", SCALES)
 def test_loss_is_never_below_the_bound_beside_it(scale: str) -> None:
     values = np.random.default_rng(1).lognormal(size=(40, 2)) * [1.0, 1000.0]
-    release = ma.anonymize(values, 4, quasi=[0, 1], scale=scale, effort="prove", precision="full", seed=0)
+    release = ma.anonymize(
+        values, 4, quasi=[0, 1], scale=scale, effort="prove", precision="full", seed=0
+    )
     assert release.bound is not None
     assert release.loss["IL"] >= release.bound.il * (1 - 1e-9)
     assert release.manifest["bound"]["IL"] == release.bound.il
@@ -333,8 +341,15 @@ def test_save_returns_what_it_wrote(tmp_path: Path) -> None:
 def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) -> None:
     given = tables.people(50)
     release = ma.anonymize(
-        given, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", precision="full", accept_risk="full-precision"
-    )  # fmt: skip
+        given,
+        4,
+        **ROLES,
+        method="v-mdav",
+        gamma=0.4,
+        scale="robust",
+        precision="full",
+        accept_risk="full-precision",
+    )
     release.save(tmp_path / "a.csv")
     told = json.loads((tmp_path / "a.csv.internal.json").read_text())
     again = ma.anonymize(given, settings=Settings.from_data(told["settings"]))
@@ -346,7 +361,9 @@ def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) 
 
 def test_no_release_comes_out_of_a_broken_aggregation(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing_done(cells: Cells, labels: np.ndarray, **options: Any) -> Aggregated:
-        return dataclasses.replace(aggregated(cells, labels, **options), _cells=cells, by_group=False)
+        return dataclasses.replace(
+            aggregated(cells, labels, **options), _cells=cells, by_group=False
+        )
 
     monkeypatch.setattr("microagg.pipeline.in_memory.aggregated", nothing_done)
     with pytest.raises(ma.GuaranteeError, match="not 4-anonymous"):
@@ -360,7 +377,9 @@ class TestVerifyingWhatIsWritten:
         release = ma.anonymize(tables.people(), 4, **ROLES, seed=1)
         values = release.table.column("debt").to_numpy().copy()
         values[3] += 0.5
-        tampered = dataclasses.replace(release, _arrow=release._arrow.set_column(1, "debt", [values]))
+        tampered = dataclasses.replace(
+            release, _arrow=release._arrow.set_column(1, "debt", [values])
+        )
         with pytest.raises(ma.GuaranteeError, match="not 4-anonymous"):
             tampered.save(tmp_path / "out.csv")
         assert list(tmp_path.iterdir()) == []
@@ -373,7 +392,9 @@ class TestVerifyingWhatIsWritten:
         assert list(tmp_path.iterdir()) == []
 
     def test_labels_do_not_count(self, tmp_path: Path) -> None:
-        """Labels that claim large groups do not help a table, labels that claim small ones do not harm it."""
+        """Labels that claim large groups do not help a table, labels that claim small ones do not
+        harm it.
+        """
         release = ma.anonymize(tables.people(), 4, **ROLES, seed=1)
         release.labels[:] = np.arange(12)
         release.save(tmp_path / "out.csv")

@@ -1,4 +1,6 @@
-"""Releases with l and t: every kind of column, the written file checked again, and nothing written that misses it."""
+"""Releases with l and t: every kind of column, the written file checked again, and nothing written
+that misses it.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,18 @@ TABLE = pa.table(
         "income": np.round(RNG.lognormal(3, 1, N), 2),
         "ill": RNG.choice(["a", "b", "c", None], N, p=[0.5, 0.2, 0.2, 0.1]).tolist(),
         "grade": pa.DictionaryArray.from_arrays(
-            pa.array(RNG.integers(0, 3, N), pa.int8()), pa.array(["low", "fair", "high"]), ordered=True
+            pa.array(RNG.integers(0, 3, N), pa.int8()),
+            pa.array(["low", "fair", "high"]),
+            ordered=True,
         ),
         "wage": np.round(RNG.normal(50, 9, N), 3),
         "flag": RNG.random(N) < 0.4,
     }
 )
-ROLES: dict[str, Any] = {"quasi": ["age", "income"], "confidential": ["ill", "grade", "wage", "flag"]}
+ROLES: dict[str, Any] = {
+    "quasi": ["age", "income"],
+    "confidential": ["ill", "grade", "wage", "flag"],
+}
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -37,7 +44,9 @@ def test_the_written_file_is_checked_again(tmp_path: Path, ending: str, method: 
     effort = {"effort": "quick"} if method == "auto" else {}
     release = ma.anonymize(TABLE, k=4, l=2, t=0.35, method=method, seed=1, **ROLES, **effort)
     release.save(tmp_path / f"out{ending}")
-    assert [f.column for f in release.anonymity.findings if f.guarantee == "t"] == ROLES["confidential"]
+    assert [f.column for f in release.anonymity.findings if f.guarantee == "t"] == ROLES[
+        "confidential"
+    ]
     assert ma.check(release.table, ROLES["quasi"], 4, ROLES["confidential"], l=2, t=0.35).holds
 
 
@@ -56,7 +65,9 @@ def test_a_file_that_misses_it_is_never_written(
         if column == "grade":
             values = sorted(order.column(column).to_pylist())
         position = order.column_names.index(column)
-        write(order.set_column(position, column, pa.array(values, from_pandas=True)), path, **options)
+        write(
+            order.set_column(position, column, pa.array(values, from_pandas=True)), path, **options
+        )
 
     monkeypatch.setattr(saving, "write_table", write_sorted)
     with pytest.raises(ma.GuaranteeError, match="misses its guarantee"):
@@ -87,7 +98,9 @@ def test_one_value_is_an_error_for_l_and_a_warning_for_k() -> None:
     with pytest.raises(ma.InputError, match=r"column 'disease' has only 1 different value;"):
         ma.anonymize(frame, k=3, l=2, quasi="age", confidential="disease")
     release = ma.anonymize(frame, k=3, quasi="age", confidential="disease", effort="quick")
-    assert any("everybody in a class shares it" in note and "'disease'" in note for note in release.notes)
+    assert any(
+        "everybody in a class shares it" in note and "'disease'" in note for note in release.notes
+    )
     assert "flu" not in str(release.notes)
 
 
@@ -112,5 +125,7 @@ def test_the_report_says_what_was_promised(tmp_path: Path) -> None:
         assert "l = 2, c = 3" in text
         assert "t = 0.3" in text
         assert "were not asked for here" not in text
-    assert "Every class differs from the whole table by at most 0.3 (0 to 1)" in release._repr_html_()
+    assert (
+        "Every class differs from the whole table by at most 0.3 (0 to 1)" in release._repr_html_()
+    )
     assert any("groups became" in told for told in release.manifest["chosen"])

@@ -1,4 +1,6 @@
-"""Releases with units: withheld, kept on the written file, told, repeated, and refused where that cannot be."""
+"""Releases with units: withheld, kept on the written file, told, repeated, and refused where that
+cannot be.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,13 @@ TABLE = pd.DataFrame(
     }
 )
 ASKED: dict[str, Any] = {
-    "k": 4, "quasi": ["age", "rooms"], "confidential": ["ill"], "unit": "home", "method": "mdav", "seed": 1,
-}  # fmt: skip
+    "k": 4,
+    "quasi": ["age", "rooms"],
+    "confidential": ["ill"],
+    "unit": "home",
+    "method": "mdav",
+    "seed": 1,
+}
 
 
 def fewest_and_largest(rows: pd.DataFrame, home: list[str]) -> tuple[int, float]:
@@ -72,11 +79,13 @@ def test_what_everybody_is_told_follows_from_the_settings(tmp_path: Path) -> Non
     assert "home" not in public
     told = json.loads(public)["guarantee"]["units"]
     assert told == {
-        "every_class": "has records of 4 or more different units and has no unit with more than half of its records"
+        "every_class": "has records of 4 or more different units and has no unit with more than half of "
+        "its records"
     }
     assert inside["settings"]["unit"] == "home"
     assert (
-        inside["guarantee"]["units"]["fewest"] == fewest_and_largest(release.table, TABLE["home"].tolist())[0]
+        inside["guarantee"]["units"]["fewest"]
+        == fewest_and_largest(release.table, TABLE["home"].tolist())[0]
     )
     assert "secret-home" not in json.dumps(inside)
 
@@ -113,14 +122,18 @@ def test_a_file_with_its_rows_in_another_order_is_never_written(
 
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_a_file_whose_classes_miss_it_is_never_written(tmp_path: Path, keep_order: bool) -> None:
-    """All records of a class become one unit behind the release's back: what is verified is the file with its units."""
+    """All records of a class become one unit behind the release's back: what is verified is the
+    file with its units.
+    """
     release = ma.anonymize(TABLE, **ASKED)
     assert release._units is not None
     labels = release.anonymity.labels
     moved = release._units.values.copy()
     moved[labels == labels[0]] = moved[0]
     object.__setattr__(release, "_units", type(release._units)("home", release._units.kind, moved))
-    with pytest.raises(ma.GuaranteeError, match=r"1 of its .* classes do not keep 4 different units"):
+    with pytest.raises(
+        ma.GuaranteeError, match=r"1 of its .* classes do not keep 4 different units"
+    ):
         release.save(tmp_path / "out.csv", keep_order=keep_order)
     assert list(tmp_path.iterdir()) == []
 
@@ -138,7 +151,9 @@ def test_compared_methods_keep_units() -> None:
     shared = {name: ASKED[name] for name in ("quasi", "confidential", "unit")}
     found = compare(TABLE, ks=[4], methods=["mdav", "individual-ranking"], **shared)
     kept, refused = found.rows
-    (free,) = compare(TABLE, ks=[4], methods=["mdav"], quasi=shared["quasi"], confidential=["ill"]).rows
+    (free,) = compare(
+        TABLE, ks=[4], methods=["mdav"], quasi=shared["quasi"], confidential=["ill"]
+    ).rows
     assert kept.figures["il"] > free.figures["il"]
     assert "units" in refused.error
 
@@ -186,7 +201,8 @@ def test_a_stratum_that_cannot_keep_units_is_refused_or_left_out() -> None:
     assert few >= 4, "enough records, too few units"
     asked = {**ASKED, "stratum": ["region"]}
     with pytest.raises(
-        ma.InputError, match=rf"1 of 2 strata \(with {few} records\) has records that cannot keep 4 different"
+        ma.InputError,
+        match=rf"1 of 2 strata \(with {few} records\) has records that cannot keep 4 different",
     ):
         ma.anonymize(told, **asked)
     release = ma.anonymize(told, **asked, small_strata="drop")
@@ -200,7 +216,10 @@ def test_check_counts_units_on_any_table() -> None:
     checked = pd.DataFrame(release.table).assign(home=TABLE["home"])
     assert ma.check(checked, ["age", "rooms"], 4, unit="home").holds
     found = ma.check(checked.assign(home="one"), ["age", "rooms"], 4, ["ill"], l=2, unit="home")
-    assert {f.guarantee: f.holds for f in found.findings}.items() >= {("units", False), ("share", False)}
+    assert {f.guarantee: f.holds for f in found.findings}.items() >= {
+        ("units", False),
+        ("share", False),
+    }
     assert len(found.failing) == len(found.sizes)
     assert found.sizes.min() >= 4
     for unit, expected in (("age", "two roles"), ("house", "no column 'house'")):
@@ -215,7 +234,13 @@ def test_households_of_a_survey(tmp_path: Path, reference_data: Path) -> None:
     codes = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
     quasi, asked = [*codes, "age"], {"k": 5, "nominal": codes, "rest": "drop", "seed": 1}
     release = anonymize_file(
-        source, tmp_path / "out.csv", quasi=quasi, unit="ori_hid", keep_order=True, effort=20, **asked
+        source,
+        tmp_path / "out.csv",
+        quasi=quasi,
+        unit="ori_hid",
+        keep_order=True,
+        effort=20,
+        **asked,
     )
     free = ma.anonymize(pd.read_csv(source), quasi=quasi, effort="quick", **asked)
     written, home = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(source)["ori_hid"]

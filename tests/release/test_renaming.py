@@ -1,4 +1,6 @@
-"""Columns under new names: where a target cannot have the old ones, in memory, out of core and repeated."""
+"""Columns under new names: where a target cannot have the old ones, in memory, out of core and
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ IRIS: dict[str, Any] = {
     "Petal.Width": [0.2, 0.2, 0.2, 0.2, 0.4, 0.4, 0.3, 0.2],
     "Species": ["a", "a", "b", "b", "a", "a", "b", "b"],
 }
-ROLES: dict[str, Any] = {"k": 2, "quasi": ["Sepal.Length", "Petal.Width"], "keep": "Species", "seed": 1}
+ROLES: dict[str, Any] = {
+    "k": 2,
+    "quasi": ["Sepal.Length", "Petal.Width"],
+    "keep": "Species",
+    "seed": 1,
+}
 NEW = {"Sepal.Length": "sepal_length", "Petal.Width": "petal_width"}
 
 
@@ -33,7 +40,9 @@ def test_names_that_came_from_a_spss_file_go_back_into_one(tmp_path: Path, endin
     write_table(pa.table({name: [1.5, 2.5] for name in names}), tmp_path / f"in{ending}")
     assert read_table(tmp_path / f"in{ending}").column_names == names
     quasi = names[:2]
-    ma.anonymize_file(tmp_path / f"in{ending}", tmp_path / f"out{ending}", k=2, quasi=quasi, rest="keep")
+    ma.anonymize_file(
+        tmp_path / f"in{ending}", tmp_path / f"out{ending}", k=2, quasi=quasi, rest="keep"
+    )
     assert read_table(tmp_path / f"out{ending}").column_names == names
 
 
@@ -76,7 +85,11 @@ def test_the_error_proposes_names_that_work(tmp_path: Path) -> None:
     rename = json.loads(said[said.index("{") : said.index("}") + 1].replace("'", '"'))
     assert rename == {"Sepal.Length": "Sepal_Length", "Petal.Width": "Petal_Width"}
     ma.anonymize_file(source, tmp_path / "out.dta", **ROLES, rename=rename)
-    assert read_table(tmp_path / "out.dta").column_names == ["Sepal_Length", "Petal_Width", "Species"]
+    assert read_table(tmp_path / "out.dta").column_names == [
+        "Sepal_Length",
+        "Petal_Width",
+        "Species",
+    ]
 
 
 def test_the_same_release_under_new_names(tmp_path: Path) -> None:
@@ -96,11 +109,25 @@ def test_all_that_is_said_of_a_column_goes_with_it(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     rows = [f"{20 + i},{i % 3},{'abc'[i % 3]},{i % 2},{1 + i % 4}" for i in range(24)]
     source.write_text("the age,grade.x,ill.ness,re gion,w t\n" + "\n".join(rows) + "\n")
-    rename = {"the age": "age", "grade.x": "grade", "ill.ness": "illness", "re gion": "region", "w t": "w"}
+    rename = {
+        "the age": "age",
+        "grade.x": "grade",
+        "ill.ness": "illness",
+        "re gion": "region",
+        "w t": "w",
+    }
     said: dict[str, Any] = {
-        "quasi": ["the age", "grade.x"], "confidential": "ill.ness", "stratum": "re gion", "weight": "w t", "k": 3, "l": 2,
-        "kinds": {"grade.x": "ordinal"}, "importance": {"the age": 2}, "cap": {"the age": 40}, "seed": 3,
-    }  # fmt: skip
+        "quasi": ["the age", "grade.x"],
+        "confidential": "ill.ness",
+        "stratum": "re gion",
+        "weight": "w t",
+        "k": 3,
+        "l": 2,
+        "kinds": {"grade.x": "ordinal"},
+        "importance": {"the age": 2},
+        "cap": {"the age": 40},
+        "seed": 3,
+    }
     release = ma.anonymize_file(source, tmp_path / "out.csv", **said, rename=rename)
     table = read_table(tmp_path / "out.csv")
     assert table.column_names == list(rename.values())
@@ -118,7 +145,9 @@ def test_out_of_core_gives_the_same_bytes(
     small_blocks.make_small(monkeypatch.setattr)
     source = tmp_path / f"in{ending}"
     write_table(table_of(1500, kinds="mixed"), source)
-    settings = asked("mixed", keep=["id", "w"], rename={"age": "the age", "ill": "illness", "town": "city"})
+    settings = asked(
+        "mixed", keep=["id", "w"], rename={"age": "the age", "ill": "illness", "town": "city"}
+    )
     settings |= {"missing": "drop", "nominal": ["town"]}
     here = ma.anonymize_file(source, tmp_path / "memory.parquet", **settings)
     there = in_passes(monkeypatch, source, tmp_path / "passes.parquet", **settings)
@@ -133,7 +162,10 @@ def test_out_of_core_gives_the_same_bytes(
     ("rename", "says"),
     [
         ({"Sepal": "x"}, "rename names 'Sepal', but there is no such column"),
-        ({"Sepal.Length": "Species"}, "cannot be renamed to 'Species': the table has a column of that name"),
+        (
+            {"Sepal.Length": "Species"},
+            "cannot be renamed to 'Species': the table has a column of that name",
+        ),
         ({"Sepal.Length": "x", "Petal.Width": "x"}, "gives two columns the name 'x'"),
         ({"Sepal.Length": "Petal.Width", "Petal.Width": "y"}, "which another one has in the table"),
         ({"Sepal.Length": ""}, "must be a name"),

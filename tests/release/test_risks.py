@@ -1,4 +1,6 @@
-"""What a release risks beyond its guarantee: dominant values, k = 2, exact means, two releases of one table."""
+"""What a release risks beyond its guarantee: dominant values, k = 2, exact means, two releases of
+one table.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class TestDominance:
         assert "'age'" not in note
         release.report(tmp_path / "r.internal.md")
         release.report(tmp_path / "r.public.md", public=True)
-        inside, outside = ((tmp_path / f"r.{name}.md").read_text() for name in ("internal", "public"))
+        inside, outside = (
+            (tmp_path / f"r.{name}.md").read_text() for name in ("internal", "public")
+        )
         first_page = inside[: inside.index("The columns and their roles")]
         assert "'income' in 1 of" in " ".join(first_page.split())
         assert "dominates" not in outside
@@ -87,15 +91,21 @@ class TestDominance:
         assert not dominance_told(ma.anonymize(tables.people(40), 4, **ROLES, seed=1))
 
     @pytest.mark.parametrize(("largest", "expected"), [(1, 0), (9, 1)])
-    def test_0_and_1_make_a_count_which_no_record_dominates(self, largest: int, expected: int) -> None:
+    def test_0_and_1_make_a_count_which_no_record_dominates(
+        self, largest: int, expected: int
+    ) -> None:
         column = np.where(np.arange(60) % 7 == 0, largest, 0)
         table = incomes().set_column(0, "income", pa.array(column))
-        release = ma.anonymize(table, 5, ["income", "age"], method="mdav", seed=1, importance={"age": 50})
+        release = ma.anonymize(
+            table, 5, ["income", "age"], method="mdav", seed=1, importance={"age": 50}
+        )
         assert len(dominance_told(release)) == expected
 
     def test_two_in_a_group_know_each_other(self) -> None:
         told = [ma.anonymize(tables.people(20), k, **ROLES, seed=1).notes for k in (2, 3)]
-        assert [any("whoever knows one knows the other" in note for note in notes) for notes in told] == [
+        assert [
+            any("whoever knows one knows the other" in note for note in notes) for notes in told
+        ] == [
             True,
             False,
         ]
@@ -104,12 +114,18 @@ class TestDominance:
 class TestDominanceOfMixedTables:
     """Only values that made a mean count."""
 
-    def notes(self, variables: tuple[Variable, ...], values: list[list[float]], **asked: Any) -> list[str]:
+    def notes(
+        self, variables: tuple[Variable, ...], values: list[list[float]], **asked: Any
+    ) -> list[str]:
         column = np.array(values)
         cells = Cells(variables, column, np.where(np.isnan(column), 0, -1).astype(np.int16))
         labels = np.repeat(np.arange(len(values) // 4), 4).astype(np.int32)
         found = aggregated(cells, labels, k=4, **asked)
-        return [note for note in notes_on_disclosure(4, cells, labels, labels, found) if "dominates" in note]
+        return [
+            note
+            for note in notes_on_disclosure(4, cells, labels, labels, found)
+            if "dominates" in note
+        ]
 
     GAP = float("nan")
     WAGE = (Variable("wage", marks=(None,)),)
@@ -117,7 +133,8 @@ class TestDominanceOfMixedTables:
     def test_values_beside_gaps(self) -> None:
         (note,) = self.notes(
             self.WAGE,
-            [[9e6], [1.0], [1.0], [self.GAP], [5.0], [5.0], [5.0], [5.0], [self.GAP]] + [[self.GAP]] * 3,
+            [[9e6], [1.0], [1.0], [self.GAP], [5.0], [5.0], [5.0], [5.0], [self.GAP]]
+            + [[self.GAP]] * 3,
         )
         assert "'wage' in 1 of 2 groups" in note, "the group of gaps releases no mean"
 
@@ -178,12 +195,16 @@ class TestTrueValues:
 
     def test_atoms_are_no_values_that_occur_once(self) -> None:
         values = np.array([[3.0], [3.0], [np.nan]])
-        cells = Cells((Variable("wage", marks=(None,)),), values, np.array([[-1], [-1], [0]], np.int16))
+        cells = Cells(
+            (Variable("wage", marks=(None,)),), values, np.array([[-1], [-1], [0]], np.int16)
+        )
         assert not risks_of_aggregates(cells, {"wage": "median"})
 
     def test_they_are_refused_until_accepted(self) -> None:
         check_unaccepted(Settings.of(k=3))
-        with pytest.raises(ma.InputError, match=r"as they are.*accept_risk='true-values' accepts that"):
+        with pytest.raises(
+            ma.InputError, match=r"as they are.*accept_risk='true-values' accepts that"
+        ):
             check_unaccepted(Settings.of(k=3), ["true-values"])
         check_unaccepted(Settings.of(k=3, accept_risk=["true-values"]), ["true-values"])
 
@@ -247,7 +268,12 @@ class TestCaps:
         public = json.loads(outside.read_text())
         assert public["settings"]["cap"] == {"income": ["1%", "99.5%"]}
         assert "capped" not in public
-        assert set(json.loads(inside.read_text())["capped"]["income"]) == {"low", "high", "below", "above"}
+        assert set(json.loads(inside.read_text())["capped"]["income"]) == {
+            "low",
+            "high",
+            "below",
+            "above",
+        }
         assert release.settings.cap == {"income": ("1%", "99.5%")}
 
     def test_whole_numbers_stay_whole(self) -> None:
@@ -264,16 +290,23 @@ class TestCaps:
     def test_a_cap_is_repeated_and_compared(self, tmp_path: Path) -> None:
         source = tables.write(incomes(), tmp_path / "in.csv")
         table = read_table(source, numeric=["income", "age"])
-        release = ma.anonymize(table, 5, ["income", "age"], method="mdav", seed=1, cap="income=99.5%")
+        release = ma.anonymize(
+            table, 5, ["income", "age"], method="mdav", seed=1, cap="income=99.5%"
+        )
         release.save(tmp_path / "out.csv")
         again = repeat_file(tmp_path / "out.csv.internal.json", source, tmp_path / "again.csv")
         assert any("the same release" in note for note in again.notes)
         row = compare(
-            table, ks=[5], methods="mdav", quasi=["income", "age"], cap="income=99.5%", measures=["dominance"]
+            table,
+            ks=[5],
+            methods="mdav",
+            quasi=["income", "age"],
+            cap="income=99.5%",
+            measures=["dominance"],
         ).rows[0]
-        plain = compare(table, ks=[5], methods="mdav", quasi=["income", "age"], measures=["dominance"]).rows[
-            0
-        ]
+        plain = compare(
+            table, ks=[5], methods="mdav", quasi=["income", "age"], measures=["dominance"]
+        ).rows[0]
         assert row.figures["dominance"] < 75.0 < plain.figures["dominance"]
 
     def test_a_cap_of_a_column_with_another_role(self) -> None:
@@ -318,7 +351,9 @@ class TestAcceptance:
         table = read_table(source, numeric=tables.QUASI)
         method = settings.get("method", "mdav")
         shared = {name: value for name, value in settings.items() if name != "method"}
-        assert not compare(table, ks=[3], methods=method, quasi=tables.QUASI, **shared).rows[0].error
+        assert (
+            not compare(table, ks=[3], methods=method, quasi=tables.QUASI, **shared).rows[0].error
+        )
         release = ma.anonymize(table, 3, **ROLES, seed=1, **settings)
         told = json.loads(json.dumps(release.manifest))
         del told["settings"]["accept_risk"]  # as in manifests of before
@@ -335,12 +370,16 @@ def test_published_measures_are_asked_about_too(tmp_path: Path) -> None:
 
 
 def test_words_that_are_no_risk() -> None:
-    with pytest.raises(ma.InputError, match="accept_risk must be any of full-precision, single-columns"):
+    with pytest.raises(
+        ma.InputError, match="accept_risk must be any of full-precision, single-columns"
+    ):
         Settings.of(k=3, accept_risk="everything")
 
 
 class TestASecondRelease:
-    def save(self, folder: Path, name: str, table: pa.Table | None = None, **settings: Any) -> ma.Release:
+    def save(
+        self, folder: Path, name: str, table: pa.Table | None = None, **settings: Any
+    ) -> ma.Release:
         given = tables.people(40) if table is None else table
         release = ma.anonymize(given, **{"k": 4, "seed": 1, **ROLES, **settings})
         release.save(folder / name)
@@ -363,10 +402,17 @@ class TestASecondRelease:
     def test_a_release_that_replaces_another_is_not_compared_with_it(self, tmp_path: Path) -> None:
         self.save(tmp_path, "a.csv")
         replacing = self.save(tmp_path, "a.csv", k=5)
-        assert not [note for note in replacing.notes if "'a.csv'" in note], "only one of the two is left"
+        assert not [note for note in replacing.notes if "'a.csv'" in note], (
+            "only one of the two is left"
+        )
 
     def test_what_else_lies_there_does_no_harm(self, tmp_path: Path) -> None:
-        for name, content in (("x", b"\xff"), ("y", b"[" * 100_000), ("z", b'{"input": 5}'), ("u", b"[]")):
+        for name, content in (
+            ("x", b"\xff"),
+            ("y", b"[" * 100_000),
+            ("z", b'{"input": 5}'),
+            ("u", b"[]"),
+        ):
             (tmp_path / f"{name}.internal.json").write_bytes(content)
         (tmp_path / "folder.internal.json").mkdir()
         assert not self.told(self.save(tmp_path, "a.csv"))
@@ -374,7 +420,9 @@ class TestASecondRelease:
 
 class TestBounds:
     def test_one_gap_whoever_tells_it(self, tmp_path: Path) -> None:
-        """Rounding made the loss of the release, and with it the gap of the report, another than that of the groups."""
+        """Rounding made the loss of the release, and with it the gap of the report, another than
+        that of the groups.
+        """
         table = pa.table({"a": [0, 1, 1, 2, 2, 3, 3, 4], "b": [5, 5, 6, 6, 7, 7, 9, 9]})
         release = ma.anonymize(table, 3, ["a", "b"], effort="prove", seed=1)
         assert release.bound is not None
@@ -387,7 +435,14 @@ class TestBounds:
 
     def test_a_bound_beside_l_says_that_it_ignores_it(self, tmp_path: Path) -> None:
         release = ma.anonymize(
-            tables.people(24), 3, **ROLES, confidential=["disease"], effort="prove", seed=1, l=3, t=0.4
+            tables.people(24),
+            3,
+            **ROLES,
+            confidential=["disease"],
+            effort="prove",
+            seed=1,
+            l=3,
+            t=0.4,
         )
         release.report(tmp_path / "r.md")
         assert "leaves l and t out of account" in (tmp_path / "r.md").read_text()

@@ -1,4 +1,6 @@
-"""Made tables written to every format and anonymized to every format, read by pandas, polars, pyreadstat and openpyxl."""
+"""Made tables written to every format and anonymized to every format, read by pandas, polars,
+pyreadstat and openpyxl.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from microagg.release.settings import Settings
 from microagg.table.columns.labels import labels_in, labels_of
 
 ENDINGS = [
-    suffix for format in formats() if format.typed and not format.read_only for suffix in format.suffixes
+    suffix
+    for format in formats()
+    if format.typed and not format.read_only
+    for suffix in format.suffixes
 ]
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
 
@@ -46,7 +51,9 @@ def same_labels(path: Path, table: pa.Table) -> None:
         elif path.suffix == ".dta" and not text:
             codes = sorted(labels.missing)
             letters = dict(zip(codes, "abc", strict=False))
-            assert values == {letters.get(code, code): label for code, label in labels.values.items()}
+            assert values == {
+                letters.get(code, code): label for code, label in labels.values.items()
+            }
             assert about.missing_user_values.get(name, []) == sorted(letters.values())
         else:
             assert values == {}
@@ -62,7 +69,9 @@ def test_a_table_that_is_written(tmp_path: Path, seed: int, ending: str) -> None
     for name in table.column_names:
         if (ending, name) != (".dta", "wage"):
             wanted = [labelled.plainly(value) for value in table.column(name).to_pylist()]
-            assert [labelled.plainly(value) for value in back.column(name).to_pylist()] == wanted, name
+            assert [labelled.plainly(value) for value in back.column(name).to_pylist()] == wanted, (
+                name
+            )
 
 
 @pytest.mark.slow
@@ -71,7 +80,12 @@ def test_a_table_that_is_anonymized(tmp_path: Path, seed: int) -> None:
     source = tmp_path / "in.sav"
     write_table(labelled.made_table(seed, 40), source)
     asked = Settings.of(
-        k=3, quasi=labelled.QUASI, rest="keep", method="mdav", seed=seed, accept_risk=["true-values"]
+        k=3,
+        quasi=labelled.QUASI,
+        rest="keep",
+        method="mdav",
+        seed=seed,
+        accept_risk=["true-values"],
     )
     release = ma.anonymize(read_table(source), settings=asked)
     for ending in ENDINGS:

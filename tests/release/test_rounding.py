@@ -27,7 +27,9 @@ def test_one_odd_cell_does_not_make_means_exact(cell: float) -> None:
     release = released({"age": np.append(AGES, cell)})
     values = release.table.column("age").to_numpy()
     assert (values == np.rint(values)).all()
-    assert "'age' to steps of 1" in next(each for each in release.notes if "like most values" in each)
+    assert "'age' to steps of 1" in next(
+        each for each in release.notes if "like most values" in each
+    )
 
 
 def test_raw_floats_are_rounded_by_their_spread() -> None:
@@ -85,8 +87,24 @@ def test_all_ways_round_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     })  # fmt: skip
     quasi = [name for name in table.column_names if name != "w"]
     memory, beyond, manifest = both_ways(
-        tmp_path, monkeypatch, table, k=4, quasi=quasi, weight="w", seed=3, effort="quick", date="2026-01-01"
+        tmp_path,
+        monkeypatch,
+        table,
+        k=4,
+        quasi=quasi,
+        weight="w",
+        seed=3,
+        effort="quick",
+        date="2026-01-01",
     )
     assert memory == beyond
     decimals = {name: each["decimals"] for name, each in manifest["scaling"].items()}
-    assert decimals == {"odd": 0, "raw": 3, "gaps": -2, "zeros": 3, "single": 3, "noise": 2, "deep": 3}
+    assert decimals == {
+        "odd": 0,
+        "raw": 3,
+        "gaps": -2,
+        "zeros": 3,
+        "single": 3,
+        "noise": 2,
+        "deep": 3,
+    }

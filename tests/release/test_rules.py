@@ -75,7 +75,9 @@ def test_sums_hold_in_every_released_record(more: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_found_sums_are_noted_and_told_in_both_reports(tmp_path: Path) -> None:
     release = released(table_of())
-    assert any("sums found" in note and all(each in note for each in FOUND) for note in release.notes)
+    assert any(
+        "sums found" in note and all(each in note for each in FOUND) for note in release.notes
+    )
     assert [(each["rule"], each["missed"]) for each in release.manifest["sums"]] == [
         (each, 0) for each in FOUND
     ]
@@ -93,7 +95,9 @@ def test_sums_are_what_the_means_of_their_parts_add_up_to() -> None:
         for name in QUASI:
             mean = table.column(name).to_numpy()[rows].mean()
             digits = 0.5 if name == "age" else 0.005 * 3
-            assert release.table.column(name).to_numpy()[rows] == pytest.approx(mean, abs=digits + 1e-9)
+            assert release.table.column(name).to_numpy()[rows] == pytest.approx(
+                mean, abs=digits + 1e-9
+            )
 
 
 def test_groups_with_gaps_keep_sums_where_they_release_all_values() -> None:
@@ -117,7 +121,10 @@ def test_whole_totals_of_parts_with_decimals_stay_whole() -> None:
     ("more", "why"),
     [
         ({"cap": {"wage": "99%"}}, "'wage' is capped"),
-        ({"aggregate": {"other": "median"}, "accept_risk": "true-values"}, r"no mean of 'other' \(median\)"),
+        (
+            {"aggregate": {"other": "median"}, "accept_risk": "true-values"},
+            r"no mean of 'other' \(median\)",
+        ),
         ({"method": "individual-ranking"}, "each column on its own"),
     ],
 )
@@ -127,7 +134,9 @@ def test_what_cannot_be_kept_is_noted_or_refused(more: dict[str, Any], why: str)
     assert "is not kept" in note
     assert re.search(why, note)
     told = [each["rule"] for each in release.manifest["sums"]]
-    assert ("total = wage + other" in told) == (missed(release.table, "total", "wage", "other") == 0)
+    assert ("total = wage + other" in told) == (
+        missed(release.table, "total", "wage", "other") == 0
+    )
     with pytest.raises(ma.InputError, match=f"cannot be kept, because .*{why}"):
         released(table_of(), rules=["total = wage + other"], **more)
 
@@ -164,21 +173,33 @@ def test_a_proposal_tells_sums() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [{}, {"weight": "w", "stratum": ["region"], "rules": ["tax = total - net"]}])
+@pytest.mark.parametrize(
+    "more", [{}, {"weight": "w", "stratum": ["region"], "rules": ["tax = total - net"]}]
+)
 def test_all_ways_keep_the_same_sums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
 ) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     memory, beyond, manifest = both_ways(
-        tmp_path, monkeypatch, table_of(1600, gaps=True), k=4, quasi=QUASI, rest="drop", seed=3, effort="quick",
-        date="2026-01-01", **more,
-    )  # fmt: skip
+        tmp_path,
+        monkeypatch,
+        table_of(1600, gaps=True),
+        k=4,
+        quasi=QUASI,
+        rest="drop",
+        seed=3,
+        effort="quick",
+        date="2026-01-01",
+        **more,
+    )
     assert memory == beyond
     assert json.loads(beyond["out.parquet.public.json"])["sums"] == manifest["sums"]
     told = {each["rule"] for each in manifest["sums"]}
     assert told == {"total = wage + other", *(more.get("rules") or FOUND[1:])}
     released = pa.parquet.read_table(tmp_path / "beyond" / "out.parquet")
-    assert missed(released, "total", "wage", "other") == missed(released, "total", "tax", "net") == 0
+    assert (
+        missed(released, "total", "wage", "other") == missed(released, "total", "tax", "net") == 0
+    )
 
 
 @pytest.mark.slow

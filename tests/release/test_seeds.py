@@ -11,11 +11,14 @@ import pytest
 import microagg as ma
 
 DOCUMENTS = Path(__file__).parents[2]
-TABLE = pa.table({name: np.random.default_rng(1).lognormal(8.0, 1.0, 400).round() for name in "abc"})
+TABLE = pa.table(
+    {name: np.random.default_rng(1).lognormal(8.0, 1.0, 400).round() for name in "abc"}
+)
 
 
 @pytest.mark.parametrize(
-    ("effort", "groupings"), [("quick", {1}), pytest.param("balanced", {2, 3}, marks=pytest.mark.slow)]
+    ("effort", "groupings"),
+    [("quick", {1}), pytest.param("balanced", {2, 3}, marks=pytest.mark.slow)],
 )
 def test_which_efforts_group_otherwise_with_another_seed(effort: str, groupings: set[int]) -> None:
     found = {
@@ -23,7 +26,7 @@ def test_which_efforts_group_otherwise_with_another_seed(effort: str, groupings:
         for seed in range(3)
     }
     assert len(found) in groupings
-    for name in ("SECURITY.md", "docs/design.md", "docs/pipelines.md"):
+    for name in ("SECURITY.md", "docs/decisions/public.md", "docs/pipelines.md"):
         said = " ".join((DOCUMENTS / name).read_text("utf-8").split())
         assert "any seed gives the same groups" in said
         assert "quick`" in said

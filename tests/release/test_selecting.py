@@ -51,7 +51,10 @@ def test_patterns(said: dict[str, Any], quasi: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("said", "says"),
     [
-        ({"quasi": "z*"}, "quasi names 'z\\*', but no column fits that pattern; the table has 'q1'"),
+        (
+            {"quasi": "z*"},
+            "quasi names 'z\\*', but no column fits that pattern; the table has 'q1'",
+        ),
         ({"quasi": "q?", "keep": "q[3]"}, "column 'q3' was given two roles"),
     ],
 )
@@ -81,7 +84,9 @@ def test_patterns_out_of_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "passes.csv").read_bytes()
 
 
-@pytest.mark.parametrize("selector", [ncs.numeric(), cs.numeric(), cs.starts_with("q"), pl.col("^q.*$")])
+@pytest.mark.parametrize(
+    "selector", [ncs.numeric(), cs.numeric(), cs.starts_with("q"), pl.col("^q.*$")]
+)
 @pytest.mark.parametrize("library", ["arrow", "polars", "pandas"])
 def test_selectors(selector: Any, library: str) -> None:
     table = {"arrow": TABLE, "polars": pl.from_arrow(TABLE), "pandas": TABLE.to_pandas()}[library]
@@ -97,7 +102,10 @@ def test_selectors_that_fit_nothing() -> None:
 
 def test_other_commands_take_patterns(tmp_path: Path) -> None:
     release = ma.anonymize(TABLE, **SAID, quasi="q[123]", keep="town")
-    assert ma.check(release.table, "q?", k=4).holds == ma.check(release.table, ["q1", "q2", "q3"], k=4).holds
+    assert (
+        ma.check(release.table, "q?", k=4).holds
+        == ma.check(release.table, ["q1", "q2", "q3"], k=4).holds
+    )
     found = ma.assess(TABLE, release.table, quasi="q[12]", keep="t*", known="q1")
     assert found.pair.quasi == ("q1", "q2")
     assert ma.compare(TABLE, ks=[3], methods="mdav", quasi="q[12]").quasi == ("q1", "q2")

@@ -42,7 +42,9 @@ def defaults_of(function: Any) -> dict[str, Any]:
 def test_the_signature_of_anonymize_is_that_of_settings() -> None:
     names = set(inspect.signature(ma.anonymize).parameters)
     assert names - NOT_SETTINGS == set(Settings.parameters()) - {"params"}
-    expected = {name: each.default for name, each in Settings.parameters().items() if name != "params"}
+    expected = {
+        name: each.default for name, each in Settings.parameters().items() if name != "params"
+    }
     assert defaults_of(ma.anonymize) == expected
 
 
@@ -66,7 +68,11 @@ def options_of(command: str) -> set[str]:
 
 
 def test_the_command_line_has_an_option_for_each_setting() -> None:
-    flags = {flag_of(name) for name in Settings.parameters() if name not in ("params", "reading", "writing")}
+    flags = {
+        flag_of(name)
+        for name in Settings.parameters()
+        if name not in ("params", "reading", "writing")
+    }
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
     own = {
         "--threads",
@@ -83,11 +89,21 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
     own |= {flag_of(name) for name in reading_options()} | {"--escape-formulas"}
     own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
-    assert options_of("check") >= {"--k", "--quasi", "--confidential", "--l", "--t", "--diversity", "--c"}
+    assert options_of("check") >= {
+        "--k",
+        "--quasi",
+        "--confidential",
+        "--l",
+        "--t",
+        "--diversity",
+        "--c",
+    }
 
 
 def test_a_comparison_has_an_option_for_each_setting_that_releases_can_share() -> None:
-    flags = {flag_of(name) for name in Settings.parameters() if name not in (*NOT_SHARED, "reading")}
+    flags = {
+        flag_of(name) for name in Settings.parameters() if name not in (*NOT_SHARED, "reading")
+    }
     flags |= {flag_of(name) for name in reading_options()}
     assert {"--l", "--t", "--scale", "--precision", "--refine"} <= flags <= options_of("compare")
 
@@ -96,7 +112,9 @@ def test_cells_of_a_comparison_are_settings() -> None:
     table = tables.people(30)
     roles: dict[str, Any] = {"quasi": tables.QUASI, "confidential": ["disease"]}
     row = compare(table, ks=[3], methods="mdav", scale="minmax", l=2, **roles).rows[0]
-    release = ma.anonymize(table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0)
+    release = ma.anonymize(
+        table, 3, **roles, rest="drop", l=2, scale="minmax", method="mdav", seed=0
+    )
     assert row.classes == len(release.anonymity.sizes)
     for wrong in ({"scale": "log"}, {"seed": 3}, {"nonsense": "red"}, {"l": 1}, {"publish": "il"}):
         with pytest.raises(ma.InputError):
@@ -111,17 +129,42 @@ def test_no_result_of_a_manifest_is_called_like_a_setting() -> None:
 
 def test_settings_survive_a_manifest() -> None:
     asked = Settings.of(
-        k="4", quasi="age", confidential=["ill"], l="2", diversity="recursive", c=3, t=0.4, method="v-mdav",
-        params={"gamma": "0.3"}, refine=True, scale="rank", precision="full", publish=["il", "bound"], seed=5,
-        date="2026-02-03", kinds={"zip": "nominal"}, nominal=["sex"], ordinal={"education": ["P", "S", "PS"], "grade": None},
-        importance={"age": 2}, aggregate={"age": "median", "town": "generalise"},
-        hierarchy={"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}}, missing="drop",
-        special={"age": [97, "refused"]}, na=[-9, "x"], weight="w", stratum=["region", 3], unit="home", small_strata="drop",
-        reading={"delimiter": "semicolon", "decimal": ",", "header": False}, writing={"encoding": "latin1", "escape_formulas": True},
-    )  # fmt: skip
+        k="4",
+        quasi="age",
+        confidential=["ill"],
+        l="2",
+        diversity="recursive",
+        c=3,
+        t=0.4,
+        method="v-mdav",
+        params={"gamma": "0.3"},
+        refine=True,
+        scale="rank",
+        precision="full",
+        publish=["il", "bound"],
+        seed=5,
+        date="2026-02-03",
+        kinds={"zip": "nominal"},
+        nominal=["sex"],
+        ordinal={"education": ["P", "S", "PS"], "grade": None},
+        importance={"age": 2},
+        aggregate={"age": "median", "town": "generalise"},
+        hierarchy={"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}},
+        missing="drop",
+        special={"age": [97, "refused"]},
+        na=[-9, "x"],
+        weight="w",
+        stratum=["region", 3],
+        unit="home",
+        small_strata="drop",
+        reading={"delimiter": "semicolon", "decimal": ",", "header": False},
+        writing={"encoding": "latin1", "escape_formulas": True},
+    )
     assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
     assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
-    assert list(asked.as_data()) == [each.name for each in dataclasses.fields(Settings) if each.metadata]
+    assert list(asked.as_data()) == [
+        each.name for each in dataclasses.fields(Settings) if each.metadata
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +208,10 @@ def test_settings_handed_over_whole() -> None:
     asked = Settings.of(k=4, **ROLES, method="mdav", seed=3)
     release = ma.anonymize(table, settings=asked)
     assert release.settings == asked.resolved()
-    assert release.labels.tolist() == ma.anonymize(table, 4, **ROLES, method="mdav", seed=3).labels.tolist()
+    assert (
+        release.labels.tolist()
+        == ma.anonymize(table, 4, **ROLES, method="mdav", seed=3).labels.tolist()
+    )
     with pytest.raises(ma.InputError, match=r"settings\.but\(k="):
         ma.anonymize(table, 4, settings=asked)
     with pytest.raises(ma.InputError, match=r"Settings\.of"):
@@ -178,7 +224,9 @@ def test_nothing_beside_settings_is_passed_over_for_files(tmp_path: Path) -> Non
     for beside in ({"gamma": 0.5}, {"scale": "rank"}):
         with pytest.raises(ma.InputError, match="beside settings"):
             anonymize_file(source, tmp_path / "out.csv", settings=asked, **beside)
-    release = anonymize_file(source, tmp_path / "out.csv", 4, **ROLES, method="v-mdav", gamma=0.5, seed=3)
+    release = anonymize_file(
+        source, tmp_path / "out.csv", 4, **ROLES, method="v-mdav", gamma=0.5, seed=3
+    )
     assert release.settings.params == {"gamma": 0.5}
 
 
@@ -198,13 +246,19 @@ class TestRepeatingOlderManifests:
         settings = dict(told.pop("settings"))
         for name in ("quasi", "identifier", "confidential", "keep", "date"):
             settings.pop(name)
-        told |= settings | {"format": 1, "input": digest_of_whole_columns(table), "rows": "shuffled"}
+        told |= settings | {
+            "format": 1,
+            "input": digest_of_whole_columns(table),
+            "rows": "shuffled",
+        }
         path.write_text(json.dumps(told))
 
     def test_they_still_repeat(self, tmp_path: Path) -> None:
         source = tables.write(tables.people(40), tmp_path / "in.csv")
         table = read_table(source, numeric=tables.QUASI)
-        release = ma.anonymize(table, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", seed=9)
+        release = ma.anonymize(
+            table, 4, **ROLES, method="v-mdav", gamma=0.4, scale="robust", seed=9
+        )
         release.save(tmp_path / "out.csv")
         self.old_manifest(release, table, tmp_path / "old.json")
         again = repeat_file(tmp_path / "old.json", source, tmp_path / "again.csv")
@@ -221,7 +275,10 @@ class TestRepeatingOlderManifests:
         [
             ({"format": 4, "microagg": "2.5.0"}, "install microagg 2.5.0"),
             ({"format": 4, "microagg": "\x1b[31m"}, "install that version"),
-            ({"microagg": "0.0.7", "settings": {"k": 3, "nonsense": "red"}}, "install microagg 0.0.7"),
+            (
+                {"microagg": "0.0.7", "settings": {"k": 3, "nonsense": "red"}},
+                "install microagg 0.0.7",
+            ),
             ({"settings": []}, "not an internal manifest"),
             ({"input": {"digest": 7}}, "not an internal manifest"),
             ({"format": "2"}, "not an internal manifest"),

@@ -1,4 +1,6 @@
-"""Settings as a file: what is written is read back to the same, and what is wrong is named with its place."""
+"""Settings as a file: what is written is read back to the same, and what is wrong is named with its
+place.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,51 @@ from microagg.table.json_schemas import fits
 from microagg.table.settings_text import DECIDE, VERSION_KEY, toml_key, toml_value
 
 EVERYTHING: dict[str, Any] = {
-    "k": 4, "quasi": ["age", "net income", 'so "called"', "ü.ö", "grade", "town", "education"], "identifier": ["name"],
-    "confidential": ["ill"], "keep": ["x"], "l": 2, "diversity": "recursive", "c": 3.5, "t": 0.4, "method": "v-mdav",
-    "params": {"gamma": 0.3}, "refine": True, "scale": "rank", "precision": "full", "publish": ["il", "bound"], "seed": 2**62 + 1,
-    "date": "2026-02-03", "kinds": {"zip": "nominal"}, "nominal": ["sex"],
-    "ordinal": {"education": ["P", "S", "PS"], "grade": None, "stars": [1, 2.5, 3]}, "importance": {"age": 2.0, "net income": 0.25},
-    "aggregate": {"age": "median", "town": "generalise"}, "missing": "drop", "special": {"age": [97, "refused"]}, "na": ["-9", "x"],
-    "hierarchy": {"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}}, "weight": "w", "stratum": ["region"],
-    "unit": "home", "small_strata": "drop", "rest": "keep", "exact": True, "accept_risk": ["full-precision", "true-values"],
+    "k": 4,
+    "quasi": ["age", "net income", 'so "called"', "ü.ö", "grade", "town", "education"],
+    "identifier": ["name"],
+    "confidential": ["ill"],
+    "keep": ["x"],
+    "l": 2,
+    "diversity": "recursive",
+    "c": 3.5,
+    "t": 0.4,
+    "method": "v-mdav",
+    "params": {"gamma": 0.3},
+    "refine": True,
+    "scale": "rank",
+    "precision": "full",
+    "publish": ["il", "bound"],
+    "seed": 2**62 + 1,
+    "date": "2026-02-03",
+    "kinds": {"zip": "nominal"},
+    "nominal": ["sex"],
+    "ordinal": {"education": ["P", "S", "PS"], "grade": None, "stars": [1, 2.5, 3]},
+    "importance": {"age": 2.0, "net income": 0.25},
+    "aggregate": {"age": "median", "town": "generalise"},
+    "missing": "drop",
+    "special": {"age": [97, "refused"]},
+    "na": ["-9", "x"],
+    "hierarchy": {"town": {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}},
+    "weight": "w",
+    "stratum": ["region"],
+    "unit": "home",
+    "small_strata": "drop",
+    "rest": "keep",
+    "exact": True,
+    "accept_risk": ["full-precision", "true-values"],
     "cap": {"age": "99.5%", "net income": (0, None), "x": ("1%", "99%"), "y": (-5, 10)},
-    "reading": {"header": False, "delimiter": "\t", "decimal": ",", "encoding": "cp1252", "dates": "%d.%m.%Y"},
+    "reading": {
+        "header": False,
+        "delimiter": "\t",
+        "decimal": ",",
+        "encoding": "cp1252",
+        "dates": "%d.%m.%Y",
+    },
     "rename": {"net income": "net_income", 'so "called"': "so_called"},
     "writing": {"escape_formulas": True, "delimiter": "|", "thousands": ""},
     "rules": ["x = y - 'z + 1'"],
-}  # fmt: skip
+}
 
 
 def written(text: str, folder: Path, name: str = "survey.toml") -> Path:
@@ -77,7 +110,8 @@ def test_keys_of_file_schema_options_and_signature_are_the_same() -> None:
     assert set(known_keys()) == settings | beside
     assert set(settings_schema()["properties"]) == settings | beside
     assert (
-        set(inspect.signature(ma.anonymize).parameters) - {"table", "settings", "threads", "progress"}
+        set(inspect.signature(ma.anonymize).parameters)
+        - {"table", "settings", "threads", "progress"}
         == settings
     )
     in_file = set(tomllib.loads(ma.Settings.of(**EVERYTHING).to_toml())) - {VERSION_KEY}
@@ -139,7 +173,7 @@ def test_the_schema_agrees_with_an_independent_validator(tmp_path: Path) -> None
         (f"{VERSION_KEY} = 1\nk = \nl = 2\n", "is not TOML at line 2; mend it there"),
         (f"{VERSION_KEY} = 1\nk = 5\nk = 6\nl = 2", "is not TOML at line 3"),
         (f"{VERSION_KEY} = 1\nquasi = ['a'", "is not TOML at its end"),
-        (f"{VERSION_KEY} = 1\n[reading]\nheadr = true", "line 3: there is no 'headr' in the table [reading]; the nearest known one is 'header'"),
+        (f"{VERSION_KEY} = 1\n[reading]\nheadr = true", "line 3: there is no 'headr' in the table [reading]; the nearest known one is " "'header'"),
         (f"{VERSION_KEY} = 1\n[reading]\nheader = 'no'", "line 3: header takes"),
         (f"{VERSION_KEY} = 1\nreading = 3", "reading takes a table of names and values, but a whole number stands there"),
         (f"{VERSION_KEY} = 1\n[decide.cods]\nsex = 'codes'", "there is no 'cods' in the table [decide]; the nearest known one is 'codes'"),
@@ -176,7 +210,10 @@ def test_files_that_it_names_lie_beside_it(tmp_path: Path, monkeypatch: pytest.M
     (folder / "trees").mkdir(parents=True)
     (folder / "trees" / "town.csv").write_text("Rome;Italy;*\nPisa;Italy;*\n")
     (folder / "levels.txt").write_text("P\nS\nPS\n")
-    text = f"{VERSION_KEY} = 1\nk = 5\nquasi = ['town', 'education']\n[hierarchy]\ntown = 'trees/town.csv'\n[ordinal]\neducation = '@levels.txt'\n"
+    text = (
+        f"{VERSION_KEY} = 1\nk = 5\nquasi = ['town', 'education']\n[hierarchy]\ntown = "
+        f"'trees/town.csv'\n[ordinal]\neducation = '@levels.txt'\n"
+    )
     path = written(text, folder)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -198,12 +235,19 @@ def proposed(folder: Path) -> Path:
     n = 240
     table = pa.table(
         {
-            "sex": [1 + i % 2 for i in range(n)], "expend": [1000.5 + i for i in range(n)], "litres": [7 * i * i for i in range(n)],
-            "sampling_weight": [1.5 + i % 3 for i in range(n)], "household_weights": [2.5 + i % 2 for i in range(n)],
-            "weight": [60.5 + i % 9 for i in range(n)], "household": [i // 4 for i in range(n)], "company": [i // 8 for i in range(n)],
-            "nr": [5 * (i // 4) for i in range(n)], "mom": [3 * (i // 2) for i in range(n)], "judge": [f"J{i % 7}x" for i in range(n)],
+            "sex": [1 + i % 2 for i in range(n)],
+            "expend": [1000.5 + i for i in range(n)],
+            "litres": [7 * i * i for i in range(n)],
+            "sampling_weight": [1.5 + i % 3 for i in range(n)],
+            "household_weights": [2.5 + i % 2 for i in range(n)],
+            "weight": [60.5 + i % 9 for i in range(n)],
+            "household": [i // 4 for i in range(n)],
+            "company": [i // 8 for i in range(n)],
+            "nr": [5 * (i // 4) for i in range(n)],
+            "mom": [3 * (i // 2) for i in range(n)],
+            "judge": [f"J{i % 7}x" for i in range(n)],
         }
-    )  # fmt: skip
+    )
     return written(ma.propose(table).to_toml(k=3), folder)
 
 
@@ -211,12 +255,29 @@ def test_a_proposal_asks_and_is_answered(tmp_path: Path) -> None:
     path = proposed(tmp_path)
     asked = tomllib.loads(path.read_text())[DECIDE]
     assert {name: list(columns) for name, columns in asked.items()} == {
-        "codes": ["sex"], "money": ["expend"], "amounts": ["litres"], "weight": ["weight"], "second weight": ["household_weights"],
-        "second unit": ["company"], "keys": ["nr"], "blocks": ["mom"], "people": ["judge"],
-    }  # fmt: skip
+        "codes": ["sex"],
+        "money": ["expend"],
+        "amounts": ["litres"],
+        "weight": ["weight"],
+        "second weight": ["household_weights"],
+        "second unit": ["company"],
+        "keys": ["nr"],
+        "blocks": ["mom"],
+        "people": ["judge"],
+    }
     with pytest.raises(ma.InputError) as told:
         ma.Settings.from_file(path)
-    for name in ("sex", "expend", "litres", "weight", "household_weights", "company", "nr", "mom", "judge"):
+    for name in (
+        "sex",
+        "expend",
+        "litres",
+        "weight",
+        "household_weights",
+        "company",
+        "nr",
+        "mom",
+        "judge",
+    ):
         assert f"'{name}'" in str(told.value)
     careful = ma.Settings.from_file(path, as_proposed=True)
     assert careful.quasi == ("sex", "expend", "litres", "weight", "mom")
@@ -250,10 +311,20 @@ def test_the_second_of_three_answers(tmp_path: Path, about: str, column: str) ->
 
 def test_a_manifest_is_a_file_of_settings(tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
-    first = anonymize_file(source, tmp_path / "out.csv", 4, quasi=tables.QUASI, rest="keep", identifier=["name"], effort="quick",
-                           date="2020-01-02")  # fmt: skip
+    first = anonymize_file(
+        source,
+        tmp_path / "out.csv",
+        4,
+        quasi=tables.QUASI,
+        rest="keep",
+        identifier=["name"],
+        effort="quick",
+        date="2020-01-02",
+    )
     asked = ma.Settings.from_file(tmp_path / "out.csv.internal.json")
-    assert asked == first.settings.but(date=None), "with its seed, and without the day on which it was made"
+    assert asked == first.settings.but(date=None), (
+        "with its seed, and without the day on which it was made"
+    )
     anonymize_file(source, tmp_path / "again.csv", settings=asked)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
     with pytest.raises(ma.InputError, match="not an internal manifest"):
@@ -284,7 +355,9 @@ def test_where_a_key_stands() -> None:
     assert line_of(text, ("nowhere",)) is None
 
 
-@pytest.mark.parametrize("name", ["a", "a b", 'x"y', "a.b", "", "\x00\x1f", "\\", "ä", "\U0001f600"])
+@pytest.mark.parametrize(
+    "name", ["a", "a b", 'x"y', "a.b", "", "\x00\x1f", "\\", "ä", "\U0001f600"]
+)
 def test_keys_and_values_are_read_back(name: str) -> None:
     assert tomllib.loads(f"{toml_key(name)} = {toml_value([name, {name: 0.1}])}") == {
         name: [name, {name: 0.1}]

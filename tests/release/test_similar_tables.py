@@ -1,4 +1,6 @@
-"""Earlier releases of nearly the same table are told about, by sketches that say nothing of single records."""
+"""Earlier releases of nearly the same table are told about, by sketches that say nothing of single
+records.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ import pytest
 import microagg as ma
 from microagg.release.manifest import public_manifest
 from microagg.table.columns import row_sketch
-from microagg.table.columns.row_sketch import is_mostly_shared, sampled_rows, sketch_of, sketch_of_table
+from microagg.table.columns.row_sketch import (
+    is_mostly_shared,
+    sampled_rows,
+    sketch_of,
+    sketch_of_table,
+)
 
 SETTINGS: dict[str, Any] = {
     "k": 4,
@@ -59,7 +66,9 @@ def test_another_table_and_an_older_manifest(tmp_path: Path) -> None:
     assert notes_on(table_of(200).slice(1), tmp_path, "less.csv") == []
 
 
-@pytest.mark.parametrize("sketch", [5, {}, {"levels": 3}, {"levels": {"0": "zz"}}, {"levels": {"0": "0f"}}])
+@pytest.mark.parametrize(
+    "sketch", [5, {}, {"levels": 3}, {"levels": {"0": "zz"}}, {"levels": {"0": "0f"}}]
+)
 def test_whatever_lies_there_does_no_harm(sketch: Any) -> None:
     assert not is_mostly_shared(sketch, sketch_of_table(table_of(200)))
 
@@ -73,7 +82,9 @@ def test_tables_that_share_much_and_little(records: int) -> None:
     assert sketch_of_table(backwards) == sketch
     assert is_mostly_shared(sketch, sketch_of_table(table.slice(1)))
     if records > 40:
-        shared = pa.concat_tables([table.slice(0, records // 4), table_of(3 * records // 4, seed=4)])
+        shared = pa.concat_tables(
+            [table.slice(0, records // 4), table_of(3 * records // 4, seed=4)]
+        )
         assert not is_mostly_shared(sketch, sketch_of_table(shared))
         most = table.filter(pa.array(rng.random(records) < 0.8))
         assert is_mostly_shared(sketch, sketch_of_table(most))
@@ -106,7 +117,9 @@ def test_the_size_does_not_grow_with_the_table() -> None:
 
 @pytest.mark.slow
 def test_bits_hardly_tell_whether_a_row_is_there() -> None:
-    """Who has the sketch of a small table, and guesses a row, is right little more often than by chance."""
+    """Who has the sketch of a small table, and guesses a row, is right little more often than by
+    chance.
+    """
     right, count = 0, 0
     for seed in range(100):
         table, others = table_of(40, seed=seed), table_of(40, seed=1000 + seed)
@@ -118,7 +131,9 @@ def test_bits_hardly_tell_whether_a_row_is_there() -> None:
         scores = []
         for own in (table, others):
             (row,) = sampled_rows(own.slice(7, 1), 1)
-            key = int.from_bytes(row_sketch.hashlib.sha256(b"age\0ill\0income").digest()[:8], "little")
+            key = int.from_bytes(
+                row_sketch.hashlib.sha256(b"age\0ill\0income").digest()[:8], "little"
+            )
             scores.append(int((row_sketch._least_bits(row[:1], key, len(bits)) == bits).sum()))
         right, count = right + (scores[0] > scores[1]) + 0.5 * (scores[0] == scores[1]), count + 1
     assert 0.4 < right / count < 0.7

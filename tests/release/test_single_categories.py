@@ -1,4 +1,6 @@
-"""Categories that one record alone has: a column of little else is refused, and a group that shows one needs the acceptance."""
+"""Categories that one record alone has: a column of little else is refused, and a group that shows
+one needs the acceptance.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def people(**columns: Any) -> pa.Table:
 
 
 def towns_of_few(times: int = 1) -> pa.Table:
-    """The young have towns of their own, the old share two: groups of the young have nothing but values that occur once."""
+    """The young have towns of their own, the old share two: groups of the young have nothing but
+    values that occur once.
+    """
     records = N * times
     young = np.arange(records) < 24 * times
     ages = np.where(young, 20, 80) + np.arange(records) % 3
@@ -42,7 +46,11 @@ def test_names_are_no_quasi_identifier(kind: str) -> None:
         names = pa.DictionaryArray.from_arrays(places, names, ordered=kind == "ordered")
     with pytest.raises(ma.InputError, match="60 of its 60 known values occur once") as refusal:
         ma.anonymize(people(name=names), quasi=["age", "name"], **ASKED)
-    for offer in ("an identifier", "aggregate={'name': 'generalise'}", "accept_risk=['true-values']"):
+    for offer in (
+        "an identifier",
+        "aggregate={'name': 'generalise'}",
+        "accept_risk=['true-values']",
+    ):
         assert offer in str(refusal.value)
     assert "Person" not in str(refusal.value)
 
@@ -50,16 +58,26 @@ def test_names_are_no_quasi_identifier(kind: str) -> None:
 @pytest.mark.parametrize("aggregate", ["mode", "draw", "medoid"])
 def test_whatever_chooses_the_value(aggregate: str) -> None:
     with pytest.raises(ma.InputError, match="occur once"):
-        ma.anonymize(people(name=NAMES), quasi=["age", "name"], aggregate={"name": aggregate}, **ASKED)
+        ma.anonymize(
+            people(name=NAMES), quasi=["age", "name"], aggregate={"name": aggregate}, **ASKED
+        )
 
 
 def test_a_hierarchy_or_the_acceptance_allows_it(tmp_path: Path) -> None:
-    tree = pd.DataFrame({"name": NAMES, "half": ["A" if row < 30 else "B" for row in range(N)], "top": "*"})
+    tree = pd.DataFrame(
+        {"name": NAMES, "half": ["A" if row < 30 else "B" for row in range(N)], "top": "*"}
+    )
     release = ma.anonymize(
-        people(name=NAMES), quasi=["age", "name"], hierarchy={"name": tree}, aggregate={"name": "generalise"}, **ASKED
-    )  # fmt: skip
+        people(name=NAMES),
+        quasi=["age", "name"],
+        hierarchy={"name": tree},
+        aggregate={"name": "generalise"},
+        **ASKED,
+    )
     assert not set(release.table.column("name").to_pylist()) & set(NAMES)
-    accepted = ma.anonymize(people(name=NAMES), quasi=["age", "name"], accept_risk=["true-values"], **ASKED)
+    accepted = ma.anonymize(
+        people(name=NAMES), quasi=["age", "name"], accept_risk=["true-values"], **ASKED
+    )
     accepted.save(tmp_path / "out.csv")
 
 
@@ -78,9 +96,13 @@ def test_missing_values_are_no_values() -> None:
 
 
 def test_numbers_held_as_strings_are_recognised() -> None:
-    table = pd.DataFrame({"age": AGES, "income": [str(1000 + 7.5 * row) for row in range(N)]}, dtype=object)
+    table = pd.DataFrame(
+        {"age": AGES, "income": [str(1000 + 7.5 * row) for row in range(N)]}, dtype=object
+    )
     table["age"] = AGES
-    with pytest.raises(ma.InputError, match=r"its values are numbers, so say kinds=\{'income': 'numeric'\}"):
+    with pytest.raises(
+        ma.InputError, match=r"its values are numbers, so say kinds=\{'income': 'numeric'\}"
+    ):
         ma.anonymize(table, quasi=["age", "income"], **ASKED)
     release = ma.anonymize(table, quasi=["age", "income"], kinds={"income": "numeric"}, **ASKED)
     assert release.loss["IL"] < 20.0
@@ -102,13 +124,17 @@ def test_a_mode_that_one_record_alone_has_must_be_accepted(tmp_path: Path) -> No
     with pytest.raises(ma.InputError, match="true-values"):
         release.save(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
-    accepted = ma.anonymize(towns_of_few(), quasi=["age", "town"], accept_risk=["true-values"], **ASKED)
+    accepted = ma.anonymize(
+        towns_of_few(), quasi=["age", "town"], accept_risk=["true-values"], **ASKED
+    )
     accepted.save(tmp_path / "out.csv")
     assert accepted.table.equals(release.table)
 
 
 def test_a_mode_is_one_that_others_have_too_where_there_is_one(tmp_path: Path) -> None:
-    """Where all values of a group differ, the one that most records of the table have is released."""
+    """Where all values of a group differ, the one that most records of the table have is
+    released.
+    """
     towns = ["rare a", "rare b", "rare c", "rare d", *["Ulm"] * 6]
     table = pa.table({"age": [20] * 5 + [70] * 5, "town": towns})
     release = ma.anonymize(table, quasi=["age", "town"], k=5, method="mdav", seed=1)
@@ -145,9 +171,13 @@ def test_the_estimator_refuses_both() -> None:
 
 def test_numbers_as_text_that_many_share_are_told_about() -> None:
     ages = [str(30 + row % 25) for row in range(N)]
-    release = ma.anonymize(pa.table({"age": ages}), quasi=["age"], accept_risk=["true-values"], **ASKED)
+    release = ma.anonymize(
+        pa.table({"age": ages}), quasi=["age"], accept_risk=["true-values"], **ASKED
+    )
     assert any("'age' holds numbers as text" in note for note in release.notes)
     declared = ma.anonymize(pa.table({"age": ages}), quasi=["age"], nominal=["age"], **ASKED)
     assert not any("holds numbers as text" in note for note in declared.notes)
-    codes = ma.anonymize(pa.table({"code": [str(row % 5) for row in range(N)]}), quasi=["code"], **ASKED)
+    codes = ma.anonymize(
+        pa.table({"code": [str(row % 5) for row in range(N)]}), quasi=["code"], **ASKED
+    )
     assert not any("holds numbers as text" in note for note in codes.notes)

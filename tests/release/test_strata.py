@@ -1,4 +1,6 @@
-"""Strata: released as they are, crossed by no group, part of every class; what cannot be grouped is refused before any work."""
+"""Strata: released as they are, crossed by no group, part of every class; what cannot be grouped is
+refused before any work.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ REGIONS = ["north", "south", None, "east"]
 
 
 def survey(n: int = 120, seed: int = 3) -> pd.DataFrame:
-    """Two numeric quasi-identifiers, two strata with gaps, a diagnosis that every stratum has in all its forms."""
+    """Two numeric quasi-identifiers, two strata with gaps, a diagnosis that every stratum has in
+    all its forms.
+    """
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
@@ -68,7 +72,9 @@ def assert_kept_apart(release: ma.Release, original: pd.DataFrame, strata: list[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [m.name for m in methods() if m.scope == "record" and m.columns is None])
+@pytest.mark.parametrize(
+    "method", [m.name for m in methods() if m.scope == "record" and m.columns is None]
+)
 def test_every_method_keeps_strata_apart(method: str) -> None:
     roles = {name: value for name, value in ROLES.items() if name != "effort"}
     params = {"effort": 5} if method in ("auto", "lns") else {}
@@ -82,7 +88,13 @@ def test_every_method_keeps_strata_apart(method: str) -> None:
 def test_methods_of_columns_take_no_strata() -> None:
     with pytest.raises(ma.InputError, match="individual-ranking groups each column on its own"):
         ma.anonymize(
-            survey(), k=3, quasi=["age"], stratum="region", rest="drop", method="individual-ranking", seed=1
+            survey(),
+            k=3,
+            quasi=["age"],
+            stratum="region",
+            rest="drop",
+            method="individual-ranking",
+            seed=1,
         )
 
 
@@ -96,12 +108,20 @@ def test_records_with_the_same_values_in_two_strata_are_two_classes() -> None:
 
 
 def test_the_scale_and_t_are_those_of_the_whole_table() -> None:
-    """One stratum alone has flu only: as a table of its own it is 0-close, against the whole it is far."""
+    """One stratum alone has flu only: as a table of its own it is 0-close, against the whole it is
+    far.
+    """
     table: Any = pd.DataFrame(
-        {"age": range(40), "region": ["a"] * 20 + ["b"] * 20, "ill": ["flu"] * 20 + ["flu", "cold"] * 10}
+        {
+            "age": range(40),
+            "region": ["a"] * 20 + ["b"] * 20,
+            "ill": ["flu"] * 20 + ["flu", "cold"] * 10,
+        }
     )
     roles: dict[str, Any] = {"quasi": "age", "confidential": "ill"}
-    assert ma.anonymize(table[:20].drop(columns="region"), k=3, t=0.1, **roles, seed=1).anonymity.holds
+    assert ma.anonymize(
+        table[:20].drop(columns="region"), k=3, t=0.1, **roles, seed=1
+    ).anonymity.holds
     with pytest.raises(
         ma.InputError,
         match=r"2 of 2 strata \(with 40 records\) have records that cannot keep 0.1-closeness",
@@ -166,21 +186,25 @@ def test_strata_that_cannot_keep_l_are_refused_or_dropped() -> None:
     table = survey()
     table.loc[table.region == "south", "ill"] = "flu"
     with pytest.raises(
-        ma.InputError, match=r"1 of 4 strata \(with 30 records\) has records that cannot keep distinct 2-div"
+        ma.InputError,
+        match=r"1 of 4 strata \(with 30 records\) has records that cannot keep distinct 2-div",
     ):
         ma.anonymize(table, k=3, l=2, **ROLES, seed=1)
     release = ma.anonymize(table, k=3, l=2, **ROLES, seed=1, small_strata="drop")
     assert len(release.table) == 90
     table.loc[0, "region"] = "tiny"
     with pytest.raises(
-        ma.InputError, match=r"1 of 5 strata \(with 1 records\) has fewer than k = 3 records and 1 of them"
+        ma.InputError,
+        match=r"1 of 5 strata \(with 1 records\) has fewer than k = 3 records and 1 of them",
     ):
         ma.anonymize(table, k=3, l=2, **ROLES, seed=1)
 
 
 @pytest.mark.slow
 def test_dropping_goes_on_until_the_rest_can_keep_t() -> None:
-    """Without the stratum of one record the whole table is another, against which another stratum may be too far."""
+    """Without the stratum of one record the whole table is another, against which another stratum
+    may be too far.
+    """
     rng = np.random.default_rng(2)
     for seed in range(20):
         table = survey(160, seed)
@@ -199,7 +223,9 @@ def test_nothing_left_is_an_error_of_its_own() -> None:
 
 
 def test_impossible_for_the_whole_table_is_said_as_ever() -> None:
-    with pytest.raises(ma.InputError, match="in the whole table, column 'ill' has only 3 different values"):
+    with pytest.raises(
+        ma.InputError, match="in the whole table, column 'ill' has only 3 different values"
+    ):
         ma.anonymize(survey(), k=5, l=4, **ROLES, small_strata="drop")
 
 
@@ -211,15 +237,19 @@ def test_proving_is_refused_with_strata() -> None:
 def test_many_small_strata_are_told_about_with_their_median() -> None:
     release = ma.anonymize(survey(), k=5, **ROLES, seed=1)
     assert any("4 strata of 30 records in the median" in note for note in release.notes)
-    assert not any("in the median" in note for note in ma.anonymize(survey(), k=2, **ROLES, seed=1).notes)
+    assert not any(
+        "in the median" in note for note in ma.anonymize(survey(), k=2, **ROLES, seed=1).notes
+    )
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_any_library(library: str) -> None:
     table = survey()
-    given: Any = {"pandas": table, "polars": pl.from_pandas(table), "arrow": pa.Table.from_pandas(table)}[
-        library
-    ]
+    given: Any = {
+        "pandas": table,
+        "polars": pl.from_pandas(table),
+        "arrow": pa.Table.from_pandas(table),
+    }[library]
     release = ma.anonymize(given, k=4, **ROLES, seed=1)
     plain = ma.anonymize(table, k=4, **ROLES, seed=1)
     assert np.array_equal(release.labels, plain.labels)
@@ -229,7 +259,8 @@ def test_any_library(library: str) -> None:
 @pytest.mark.slow
 def test_threads_change_nothing() -> None:
     runs = [
-        ma.anonymize(survey(), k=3, **{**ROLES, "effort": 20}, seed=4, threads=n).labels for n in (1, 2, 3)
+        ma.anonymize(survey(), k=3, **{**ROLES, "effort": 20}, seed=4, threads=n).labels
+        for n in (1, 2, 3)
     ]
     assert np.array_equal(runs[0], runs[1])
     assert np.array_equal(runs[0], runs[2])
@@ -298,7 +329,14 @@ def test_what_has_no_checkpoints_is_cancelled(method: str) -> None:
     for refine in (False, True):
         with pytest.raises(ma.Cancelled):
             ma.anonymize(
-                survey(), k=3, **roles, method=method, refine=refine, seed=1, progress=StopAt(2), threads=1
+                survey(),
+                k=3,
+                **roles,
+                method=method,
+                refine=refine,
+                seed=1,
+                progress=StopAt(2),
+                threads=1,
             )
 
 
@@ -309,9 +347,18 @@ def test_hybrid_with_a_search_inside_is_stopped_and_repeated(tmp_path: Path) -> 
     roles = {name: value for name, value in ROLES.items() if name != "effort"}
     for times in (5, 40):
         first = anonymize_file(
-            source, tmp_path / "first.csv", 3, **roles, method="hybrid", inside="lns", split="blocks", largest=25, seed=1,
-            progress=StopAt(times), threads=1,
-        )  # fmt: skip
+            source,
+            tmp_path / "first.csv",
+            3,
+            **roles,
+            method="hybrid",
+            inside="lns",
+            split="blocks",
+            largest=25,
+            seed=1,
+            progress=StopAt(times),
+            threads=1,
+        )
         again = repeat_file(tmp_path / "first.csv.internal.json", source, tmp_path / "again.csv")
         assert first.stopped == "interrupted"
         assert np.array_equal(first.labels, again.labels)
@@ -321,7 +368,9 @@ def test_an_effort_is_meant_for_the_whole_table() -> None:
     """Strata of a large table get their share of its steps, not each what a small table would."""
     for n in (1_000, 60_000, 1_000_000):
         whole = work_of(n, "balanced").steps
-        shares = [work_of(part, "balanced", n).steps for part in (n // 10, n // 5, n - n // 10 - n // 5)]
+        shares = [
+            work_of(part, "balanced", n).steps for part in (n // 10, n // 5, n - n // 10 - n // 5)
+        ]
         assert whole - 3 <= sum(shares) <= whole
     assert Problem.of(np.zeros((4, 1)), 2).of_records is None
 
@@ -340,7 +389,14 @@ def test_comparisons_have_strata_and_weights_as_settings() -> None:
         small_strata="error",
     )
     release = ma.anonymize(
-        table, k=3, quasi=["age", "income"], stratum="region", weight="w", method="mdav", rest="drop", seed=0
+        table,
+        k=3,
+        quasi=["age", "income"],
+        stratum="region",
+        weight="w",
+        method="mdav",
+        rest="drop",
+        seed=0,
     )
     figures = {measure.name: figure.value for measure, figure in release.figures}
     assert done.rows[0].classes == len(release.anonymity.sizes)
@@ -361,10 +417,17 @@ def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
     source = reference_data / "tables" / "free1.csv"
     table: Any = pd.read_csv(source)
     asked: dict[str, Any] = {
-        "quasi": ["AGE", "INCOME", "SEX", "MARSTAT", "ETNI"], "nominal": ["SEX", "MARSTAT", "ETNI"], "weight": "WEIGHT",
-        "stratum": "REGION", "confidential": ["ASSETS"], "rest": "drop", "effort": "quick", "seed": 1, "precision": "full",
+        "quasi": ["AGE", "INCOME", "SEX", "MARSTAT", "ETNI"],
+        "nominal": ["SEX", "MARSTAT", "ETNI"],
+        "weight": "WEIGHT",
+        "stratum": "REGION",
+        "confidential": ["ASSETS"],
+        "rest": "drop",
+        "effort": "quick",
+        "seed": 1,
+        "precision": "full",
         "accept_risk": "full-precision",
-    }  # fmt: skip
+    }
     small = table.REGION.value_counts()
     told = f"{(small < 5).sum()} of {len(small)} strata (with {small[small < 5].sum()} records)"
     with pytest.raises(ma.InputError, match=told.replace("(", r"\(").replace(")", r"\)")):
@@ -376,7 +439,12 @@ def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
     names = [*asked["quasi"], "REGION", "WEIGHT"]
     assert written.groupby(names, dropna=False).size().min() >= 5
     assert kept.REGION.groupby(release.labels).nunique().max() == 1
-    assert written.REGION.astype(int).value_counts().sort_index().equals(small[small >= 5].sort_index())
+    assert (
+        written.REGION.astype(int)
+        .value_counts()
+        .sort_index()
+        .equals(small[small >= 5].sort_index())
+    )
     weights = written.WEIGHT.astype(float)
     assert weights.sum() == pytest.approx(kept.WEIGHT.sum(), rel=1e-12)
     for name in ("AGE", "INCOME"):

@@ -1,4 +1,6 @@
-"""Every call of saving fails in turn. One whole release is in place, nothing confidential is left over, what is said is true."""
+"""Every call of saving fails in turn. One whole release is in place, nothing confidential is left
+over, what is said is true.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ SCENARIOS = ("fresh", "release", "foreign")
 
 
 class Stage:
-    """A folder that a release is saved to, what was in it before, and what is in it if saving comes to its end."""
+    """A folder that a release is saved to, what was in it before, and what is in it if saving comes
+    to its end.
+    """
 
     def __init__(self, folder: Path, scenario: str, ending: str) -> None:
         # a label, so that there is a file of labels where a format cannot hold it
         table = with_labels(tables.people(40), {"income": Labels("Income of a month")})
         releases = [
-            ma.anonymize(table, k, quasi=tables.QUASI, rest="drop", method="mdav", seed=k) for k in (4, 6)
+            ma.anonymize(table, k, quasi=tables.QUASI, rest="drop", method="mdav", seed=k)
+            for k in (4, 6)
         ]
         self.folder, self.name, self.release = folder / "place", f"out{ending}", releases[1]
         for made in (folder / "old", folder / "new"):
@@ -101,7 +106,10 @@ def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover:
     # also what a kill leaves is for its owner only, unless it is what everybody may have
     known = [*stage.old.items(), *stage.new.items()]
     for path in stage.folder.iterdir():
-        public = path.read_bytes() in (b"", *(what for name, what in known if ".internal." not in name))
+        public = path.read_bytes() in (
+            b"",
+            *(what for name, what in known if ".internal." not in name),
+        )
         assert public or not others_can_read(path), f"{where}: {path.name}"
     _is_true(stage, told, where)
     with warnings.catch_warnings(record=True):
@@ -129,7 +137,9 @@ def _is_true(stage: Stage, told: str, where: str) -> None:
         assert "microagg clean" in told, where
         assert stage.left_over(), where
     else:
-        assert "as it was" in told or "nothing was" in told or "left it alone" in told, f"{where}: {told}"
+        assert "as it was" in told or "nothing was" in told or "left it alone" in told, (
+            f"{where}: {told}"
+        )
         assert stage.holds() == "old", f"{where}: {told}"
 
 
@@ -144,22 +154,34 @@ def _recover(stage: Stage, how: str) -> None:
 
 @pytest.mark.parametrize(
     "ending",
-    [".csv", *(pytest.param(each, marks=pytest.mark.slow) for each in tables.ENDINGS if each != ".csv")],
+    [
+        ".csv",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in tables.ENDINGS if each != ".csv"),
+    ],
 )
 def test_every_call_fails_once(tmp_path: Path, ending: str) -> None:
     stage = Stage(tmp_path, "release", ending)
     assert (f"out{ending}.labels.json" in stage.new) == (format_of(stage.place).holds is None)
     calls = calls_of_saving(stage)
-    assert {"create", "fill", "flush", "read_back", "rename", "link", "flush_folder", "set_mode"} <= set(
-        calls
-    )
+    assert {
+        "create",
+        "fill",
+        "flush",
+        "read_back",
+        "rename",
+        "link",
+        "flush_folder",
+        "set_mode",
+    } <= set(calls)
     for at in range(len(calls)):
         assert fail_once(stage, "disk full", at, "before", 0, "clean") == calls[at]
         fail_once(stage, "killed", at, "before", 0, "clean")
 
 
 def test_calls_that_go_on_failing(tmp_path: Path) -> None:
-    """A rename that never works again, nor does taking it back: what is left over is enough to end it later."""
+    """A rename that never works again, nor does taking it back: what is left over is enough to end
+    it later.
+    """
     stage = Stage(tmp_path, "release", ".csv")
     calls = calls_of_saving(stage)
     for at in (number for number, name in enumerate(calls) if name == "rename"):
@@ -170,7 +192,9 @@ def test_calls_that_go_on_failing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", tables.ENDINGS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_call_fails_in_every_way(tmp_path: Path, scenario: str, ending: str, kind: str) -> None:
+def test_every_call_fails_in_every_way(
+    tmp_path: Path, scenario: str, ending: str, kind: str
+) -> None:
     stage = Stage(tmp_path, scenario, ending)
     calls = calls_of_saving(stage)
     for at in range(len(calls)):
@@ -180,12 +204,16 @@ def test_every_call_fails_in_every_way(tmp_path: Path, scenario: str, ending: st
         fail_once(stage, kind, at, "before", 100, "clean")
 
 
-def test_a_folder_that_cannot_be_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_flushed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: Path) -> None:
         raise OSError(22, os.strerror(22))
 
     monkeypatch.setattr("microagg.files.commit.system.flush_folder", refuse)
-    release = ma.anonymize(tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1)
+    release = ma.anonymize(
+        tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1
+    )
     with pytest.warns(SavingWarning, match="could not be flushed") as told:
         release.save(tmp_path / "out.csv")
     assert len(told) == 1

@@ -1,4 +1,6 @@
-"""Values of single records are released only after somebody accepted that: judged by the original, for every way to write."""
+"""Values of single records are released only after somebody accepted that: judged by the original,
+for every way to write.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ HOW = ("median", "draw", "medoid", "range")
 def table(times: int) -> pa.Table:
     """Wages that `times` records have each."""
     wages = np.repeat(1000 + 37 * np.arange(RECORDS // times), times)
-    return pa.table({"wage": np.random.default_rng(1).permutation(wages), "age": np.arange(RECORDS) % 5})
+    return pa.table(
+        {"wage": np.random.default_rng(1).permutation(wages), "age": np.arange(RECORDS) % 5}
+    )
 
 
 def asked(how: str, **more: Any) -> dict[str, Any]:
@@ -36,7 +40,9 @@ def asked(how: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", HOW)
 def test_a_release_with_values_of_single_records_is_not_saved(tmp_path: Path, how: str) -> None:
-    """Every released value is shared by three records, so that the release alone tells nothing of it."""
+    """Every released value is shared by three records, so that the release alone tells nothing of
+    it.
+    """
     release = ma.anonymize(table(1), **asked(how))
     for act in (
         lambda: release.save(tmp_path / "out.csv"),
@@ -57,7 +63,9 @@ def test_values_of_several_records_are(tmp_path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["median", "draw", "range"])
-def test_from_file_to_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, way: str) -> None:
+def test_from_file_to_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, way: str
+) -> None:
     pa.parquet.write_table(table(1), tmp_path / "in.parquet")
     places = tmp_path / "in.parquet", tmp_path / "out.parquet"
     with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
@@ -66,13 +74,17 @@ def test_from_file_to_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_one_value_of_one_record_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_one_value_of_one_record_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     """All other wages are those of two records; 0 and -0 are one wage."""
     wages = np.append(table(2).column("wage").to_numpy().astype(float), [0.0, -0.0])
     ages = np.arange(len(wages)) % 5
     places = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pa.parquet.write_table(pa.table({"wage": wages, "age": ages}), places[0])
     run_in(way, monkeypatch, *places, **asked("median"))
-    pa.parquet.write_table(pa.table({"wage": np.append(wages, 17.0), "age": np.append(ages, 2)}), places[0])
+    pa.parquet.write_table(
+        pa.table({"wage": np.append(wages, 17.0), "age": np.append(ages, 2)}), places[0]
+    )
     with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
         run_in(way, monkeypatch, *places, **asked("median"))

@@ -1,4 +1,6 @@
-"""NA without quotes beside text in quotes, as R's write.csv has it, is missing; in quotes it is a value."""
+"""NA without quotes beside text in quotes, as R's write.csv has it, is missing; in quotes it is a
+value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from microagg.table.columns.field_metadata import columns_with_values_like_marke
 from microagg.table.schema import ColumnSettings, Kind
 
 FROM_R = (
-    '"","name","age","iso","ill"\n"1","Ann",31,"NA","flu"\n"2","Bob, jr",NA,"DE",NA\n"3",NA,33,NA,"cold"\n'
+    '"","name","age","iso","ill"\n"1","Ann",31,"NA","flu"\n"2","Bob, '
+    'jr",NA,"DE",NA\n"3",NA,33,NA,"cold"\n'
 )
 TOWNS = ['"Ulm"', '"Bonn"', "NA", '"Kiel"', '"NA"']
 ILLS = ['"flu"', '"cold"', '"gout"', "NA"]
@@ -33,8 +36,15 @@ def made_up(records: int) -> str:
 
 def asked(**more: Any) -> dict[str, Any]:
     return {
-        "k": 3, "quasi": ["age", "town"], "confidential": ["ill"], "l": 2, "seed": 1, "effort": "quick", "date": "2026-01-01", **more,
-    }  # fmt: skip
+        "k": 3,
+        "quasi": ["age", "town"],
+        "confidential": ["ill"],
+        "l": 2,
+        "seed": 1,
+        "effort": "quick",
+        "date": "2026-01-01",
+        **more,
+    }
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -85,26 +95,35 @@ def test_a_release_says_missing_in_every_format(tmp_path: Path) -> None:
     again = read_table(tmp_path / "out.csv", quasi=["town"])
     assert again.column("ill").null_count == 15
     assert (
-        again.column("town").to_pylist() == read_written(tmp_path / "out.parquet").column("town").to_pylist()
+        again.column("town").to_pylist()
+        == read_written(tmp_path / "out.parquet").column("town").to_pylist()
     )
 
 
 def test_categories_that_are_said_to_be_such(tmp_path: Path) -> None:
     path = put(tmp_path, '"code"\n"1.0"\nNA\n"2.0"\n')
     said = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], asked=said).column("code").to_pylist() == ["1.0", None, "2.0"]
+    assert read_table(path, quasi=["code"], asked=said).column("code").to_pylist() == [
+        "1.0",
+        None,
+        "2.0",
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
-def test_beyond_memory_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_beyond_memory_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     source, folders = put(tmp_path, made_up(1300)), [tmp_path / "memory", tmp_path / "beyond"]
     for folder in folders:
         folder.mkdir()
     anonymize_file(source, folders[0] / name, **asked())
     in_passes(monkeypatch, source, folders[1] / name, 640, **asked())
-    here, there = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    here, there = (
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders
+    )
     assert sorted(here) == sorted(there)
     for each, content in here.items():
         assert there[each] == content, each

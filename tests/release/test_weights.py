@@ -1,4 +1,6 @@
-"""Weights: what a release does with them, against slow sums record by record, and everything promised on the written file."""
+"""Weights: what a release does with them, against slow sums record by record, and everything
+promised on the written file.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,12 @@ def survey(n: int = 90, seed: int = 3) -> pd.DataFrame:
 
 
 ROLES: dict[str, Any] = {
-    "quasi": ["age", "income", "sex", "born"], "weight": "w", "confidential": ["wealth", "ill"], "effort": "quick", "seed": 1,
-}  # fmt: skip
+    "quasi": ["age", "income", "sex", "born"],
+    "weight": "w",
+    "confidential": ["wealth", "ill"],
+    "effort": "quick",
+    "seed": 1,
+}
 
 
 def weighted_mean(values: Any, weights: Any) -> float:
@@ -61,7 +67,9 @@ def test_means_are_weighted_and_modes_and_medians_are_not() -> None:
         before, after = table[release.labels == group], release.table[release.labels == group]
         for name in ("age", "income"):
             assert after[name].nunique() == 1
-            assert after[name].iloc[0] == pytest.approx(weighted_mean(before[name], before.w), rel=1e-13)
+            assert after[name].iloc[0] == pytest.approx(
+                weighted_mean(before[name], before.w), rel=1e-13
+            )
         assert after.w.iloc[0] == pytest.approx(math.fsum(before.w) / len(before), rel=1e-15)
         counts = before.sex.value_counts()
         assert counts[after.sex.iloc[0]] == counts.max()
@@ -126,7 +134,10 @@ def test_equal_values_stay_what_they_are() -> None:
 
 def test_the_weight_keeps_type_and_precision() -> None:
     table = survey()
-    for weight, kind in ((table.w, float), (table.w.round().clip(lower=1).astype("int32"), np.int32)):
+    for weight, kind in (
+        (table.w, float),
+        (table.w.round().clip(lower=1).astype("int32"), np.int32),
+    ):
         release = ma.anonymize(table.assign(w=weight), k=4, **ROLES)
         assert release.table.w.dtype == weight.dtype
         decimals = 1 if kind is float else 0
@@ -142,7 +153,8 @@ def test_what_rounding_does_to_the_sum_is_told() -> None:
     table = survey()
     rounded = ma.anonymize(table.assign(w=table.w.round().clip(lower=1).astype(int)), k=4, **ROLES)
     assert any(
-        "rounding the weights to the precision of 'w' changed their sum" in note for note in rounded.notes
+        "rounding the weights to the precision of 'w' changed their sum" in note
+        for note in rounded.notes
     )
     full = ma.anonymize(table, k=4, **ROLES, precision="full")
     assert not any("changed their sum" in note for note in full.notes)
@@ -151,7 +163,10 @@ def test_what_rounding_does_to_the_sum_is_told() -> None:
 def test_totals_that_change_are_told_inside_by_column() -> None:
     table = survey()
     release = ma.anonymize(table, k=4, **ROLES, precision="full")
-    before, after = math.fsum(table.w * table.wealth), math.fsum(release.table.w * release.table.wealth)
+    before, after = (
+        math.fsum(table.w * table.wealth),
+        math.fsum(release.table.w * release.table.wealth),
+    )
     change = 100.0 * (after - before) / before
     assert release.manifest["weighting"]["totals_changed_by_percent"]["wealth"] == pytest.approx(
         change, rel=1e-9
@@ -166,7 +181,10 @@ def test_groups_that_one_weight_decides_are_counted() -> None:
     release = ma.anonymize(table, k=4, **ROLES)
     heavy = sum(
         2 * max(w) > math.fsum(w)
-        for w in (table.w[release.labels == group].tolist() for group in range(int(release.labels.max()) + 1))
+        for w in (
+            table.w[release.labels == group].tolist()
+            for group in range(int(release.labels.max()) + 1)
+        )
     )
     groups = int(release.labels.max()) + 1
     assert heavy > 0
@@ -229,8 +247,12 @@ def test_what_is_no_number_is_no_weight() -> None:
         with pytest.raises(ma.InputError, match=f"the weight '{name}' does not hold numbers"):
             ma.anonymize(survey(), k=4, **roles, rest="drop")
     with pytest.raises(ma.InputError, match="neither strata apart nor weighted totals"):
-        ma.anonymize(survey(), k=4, quasi="age", weight="w", rest="drop", method="individual-ranking")
-    with pytest.raises(ma.InputError, match="there is no parameter 'weights'; it is called 'weight'"):
+        ma.anonymize(
+            survey(), k=4, quasi="age", weight="w", rest="drop", method="individual-ranking"
+        )
+    with pytest.raises(
+        ma.InputError, match="there is no parameter 'weights'; it is called 'weight'"
+    ):
         ma.anonymize(survey(), k=4, quasi="age", weights="w", rest="drop")
 
 
@@ -238,10 +260,15 @@ def test_what_is_no_number_is_no_weight() -> None:
 def test_any_library(library: str) -> None:
     table = survey()[["age", "income", "w"]]
     given: Any = {
-        "pandas": table, "polars": pl.from_pandas(table), "arrow": pa.Table.from_pandas(table), "numpy": table.to_numpy(),
-    }[library]  # fmt: skip
+        "pandas": table,
+        "polars": pl.from_pandas(table),
+        "arrow": pa.Table.from_pandas(table),
+        "numpy": table.to_numpy(),
+    }[library]
     names: dict[str, Any] = (
-        {"quasi": [0, 1], "weight": 2} if library == "numpy" else {"quasi": ["age", "income"], "weight": "w"}
+        {"quasi": [0, 1], "weight": 2}
+        if library == "numpy"
+        else {"quasi": ["age", "income"], "weight": "w"}
     )
     release = ma.anonymize(given, k=4, **names, effort="quick", seed=1)
     expected = ma.anonymize(table, k=4, quasi=["age", "income"], weight="w", effort="quick", seed=1)
@@ -255,7 +282,9 @@ def test_any_library(library: str) -> None:
 
 @pytest.mark.slow
 def test_public_figures_know_the_released_weights_only() -> None:
-    """Swapping weights within groups changes nothing that is released, and nothing that everybody is told."""
+    """Swapping weights within groups changes nothing that is released, and nothing that everybody
+    is told.
+    """
     rng = np.random.default_rng(5)
     table: Any = pd.DataFrame(
         {
@@ -272,7 +301,9 @@ def test_public_figures_know_the_released_weights_only() -> None:
         weighted.append({m.name: f.value for m, f in release.figures if m.of == "release"})
         dropped = ma.anonymize(each, k=4, weight="w", aggregate={"w": "drop"}, **roles)
         own = {m.name: f.value for m, f in dropped.figures if m.of == "release"}
-        assert own == pytest.approx({m.name: f.value for m, f in unweighted.figures if m.of == "release"})
+        assert own == pytest.approx(
+            {m.name: f.value for m, f in unweighted.figures if m.of == "release"}
+        )
     assert weighted[0] == pytest.approx(weighted[1])
     inside = [
         {
@@ -286,11 +317,20 @@ def test_public_figures_know_the_released_weights_only() -> None:
 
 
 def test_reports_say_what_became_of_the_weight() -> None:
-    said = {"mean": "replaced by the mean of its group", "keep": "released as it was", "drop": "left out"}
+    said = {
+        "mean": "replaced by the mean of its group",
+        "keep": "released as it was",
+        "drop": "left out",
+    }
     for how, happened in said.items():
         release = ma.anonymize(survey(), k=4, **ROLES, aggregate={"w": how})
         subject = Subject(
-            release.manifest, False, release.pair.quasi, release.pair.after, release.anonymity.sizes, ()
+            release.manifest,
+            False,
+            release.pair.quasi,
+            release.pair.after,
+            release.anonymity.sizes,
+            (),
         )
         rows = [row for block in roles(subject).blocks for row in getattr(block, "rows", ())]
         assert ("w", "weight", "how many units a record stands for", happened) in rows
@@ -301,7 +341,9 @@ def test_assess_takes_strata_for_part_of_a_class() -> None:
     table["region"] = ["a", "b", "c"] * 30
     release = ma.anonymize(table, k=4, **ROLES, stratum="region")
     quasi = ["age", "income", "sex", "born"]
-    found = assess(table, release.table, quasi=quasi, stratum="region", weight="w", confidential=["ill"], k=4)
+    found = assess(
+        table, release.table, quasi=quasi, stratum="region", weight="w", confidential=["ill"], k=4
+    )
     classes = release.table.groupby([*quasi, "region"]).size()
     assert (found.classes, found.smallest_class) == (len(classes), classes.min())
     assert found.as_data()["strata"] == ["region"]
@@ -327,18 +369,27 @@ def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
         table.loc[rng.random(n) < 0.1, "age"] = np.nan
         table.loc[rng.random(n) < 0.1, "region"] = None
     asked: dict[str, Any] = {
-        "k": int(rng.integers(2, 6)), "quasi": ["age", "income", "job"], "weight": "w",
-        "stratum": [["region"], ["region", "urban"], ["urban"]][seed % 3], "confidential": ["ill", "wage"],
-        "rest": "drop", "small_strata": "drop", "method": ["auto", "mdav", "lns", "v-mdav"][seed % 4], "seed": seed,
-        "precision": ["column", "full"][seed // 2 % 2], "accept_risk": "full-precision",
-    }  # fmt: skip
+        "k": int(rng.integers(2, 6)),
+        "quasi": ["age", "income", "job"],
+        "weight": "w",
+        "stratum": [["region"], ["region", "urban"], ["urban"]][seed % 3],
+        "confidential": ["ill", "wage"],
+        "rest": "drop",
+        "small_strata": "drop",
+        "method": ["auto", "mdav", "lns", "v-mdav"][seed % 4],
+        "seed": seed,
+        "precision": ["column", "full"][seed // 2 % 2],
+        "accept_risk": "full-precision",
+    }
     asked |= [{}, {"l": 2}, {"t": 0.5}, {"l": 2, "t": 0.5}][seed // 3 % 4]
     asked |= {"params": {"effort": "quick"}} if asked["method"] in ("auto", "lns") else {}
     return table, asked
 
 
 def assert_promises(written: pd.DataFrame, asked: dict[str, Any]) -> None:
-    """Every class of the written file has k records and keeps l and t: counted slowly, from texts."""
+    """Every class of the written file has k records and keeps l and t: counted slowly, from
+    texts.
+    """
     names = [*asked["quasi"], *asked["stratum"], "w"]
     classes: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(written[names].itertuples(index=False)):
@@ -353,7 +404,9 @@ def assert_promises(written: pd.DataFrame, asked: dict[str, Any]) -> None:
 
 
 def distance(values: Any, whole: Any, *, ordered: bool) -> float:
-    """The earth mover's distance of a class from the whole table: total variation, or the ordered distance."""
+    """The earth mover's distance of a class from the whole table: total variation, or the ordered
+    distance.
+    """
     levels = sorted(set(whole), key=float if ordered else str)
     p = [(values == level).mean() - (whole == level).mean() for level in levels]
     if not ordered:
@@ -369,12 +422,16 @@ def strata_of(table: pd.DataFrame, asked: dict[str, Any]) -> Any:
 
 
 def able_records(table: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
-    """The records that are left when strata that are too small, or miss l or t as one class, are taken away again and again."""
+    """The records that are left when strata that are too small, or miss l or t as one class, are
+    taken away again and again.
+    """
     of, left = strata_of(table, asked), table
     while True:
         unable = []
         for stratum, part in left.groupby(of[left.index]):
-            kept = all(part[name].nunique() >= asked.get("l", 1) for name in asked["confidential"]) and all(
+            kept = all(
+                part[name].nunique() >= asked.get("l", 1) for name in asked["confidential"]
+            ) and all(
                 distance(part[name], left[name], ordered=name == "wage") <= asked.get("t", 9.0)
                 for name in asked["confidential"]
             )
@@ -427,9 +484,20 @@ def test_testdata_by_urban_and_rural(tmp_path: Path, weight: str, reference_data
     codes = ["roof", "walls", "water", "electcon", "relat", "sex", "hhcivil"]
     numbers = ["age", "expend", "income"]
     anonymize_file(
-        source, tmp_path / "out.csv", 5, quasi=[*codes, *numbers], nominal=codes, weight=weight, stratum="urbrur",
-        confidential="savings", rest="drop", effort="quick", precision="full", accept_risk="full-precision", seed=1,
-    )  # fmt: skip
+        source,
+        tmp_path / "out.csv",
+        5,
+        quasi=[*codes, *numbers],
+        nominal=codes,
+        weight=weight,
+        stratum="urbrur",
+        confidential="savings",
+        rest="drop",
+        effort="quick",
+        precision="full",
+        accept_risk="full-precision",
+        seed=1,
+    )
     written: Any = pd.read_csv(tmp_path / "out.csv", dtype=str)
     assert len(written) == len(table)
     assert written.groupby([*codes, *numbers, "urbrur", weight], dropna=False).size().min() >= 5

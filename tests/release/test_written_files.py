@@ -1,6 +1,8 @@
-"""What was written is verified as a file: whatever is altered behind the release's back, nothing takes its place.
+"""What was written is verified as a file: whatever is altered behind the release's back, nothing
+takes its place.
 
-Files are altered between writing and verifying, in memory and out of core, so that one rule alone is broken.
+Files are altered between writing and verifying, in memory and out of core, so that one rule alone
+is broken.
 """
 
 from __future__ import annotations
@@ -40,8 +42,15 @@ def survey(records: int = 60) -> pa.Table:
 
 
 ASKED: dict[str, Any] = {
-    "k": K, "quasi": ["age", "pay"], "stratum": "area", "weight": "w", "keep": ["ill"], "rest": "drop", "seed": 1, "effort": "quick",
-}  # fmt: skip
+    "k": K,
+    "quasi": ["age", "pay"],
+    "stratum": "area",
+    "weight": "w",
+    "keep": ["ill"],
+    "rest": "drop",
+    "seed": 1,
+    "effort": "quick",
+}
 CLASS = ["age", "pay", "area", "w"]
 
 
@@ -59,7 +68,9 @@ def same(rows: pd.DataFrame) -> pd.DataFrame:
 def moved_to_another_class(rows: pd.DataFrame) -> pd.DataFrame:
     """One record takes all values of another class: its own class keeps k - 1."""
     members = smallest_class(rows)
-    other = next(row for row in range(len(rows)) if rows.loc[row, "age"] != rows.loc[members[0], "age"])
+    other = next(
+        row for row in range(len(rows)) if rows.loc[row, "age"] != rows.loc[members[0], "age"]
+    )
     rows.loc[members[0], CLASS] = rows.loc[other, CLASS]
     return rows
 
@@ -184,7 +195,11 @@ def test_a_file_that_misses_its_guarantee_is_never_written(
             r"misses its guarantee: \d+ of its \d+ classes do not keep distinct 2-diversity",
         ),
         (never_seen, {"l": 2}, "holds values of column 'ill' that the table does not have"),
-        (one_more, {"t": 0.9}, "does not hold the values of column 'ill' as often as the table does"),
+        (
+            one_more,
+            {"t": 0.9},
+            "does not hold the values of column 'ill' as often as the table does",
+        ),
     ],
 )
 def test_what_is_promised_of_values_and_units_is_verified_out_of_core(
@@ -220,7 +235,9 @@ def test_values_read_back_from_a_typed_file_are_compared(
 
     def altered(table: pa.Table, part: Path, **options: Any) -> None:
         write(
-            pa.Table.from_pandas(other_value(table.to_pandas()), preserve_index=False, schema=table.schema),
+            pa.Table.from_pandas(
+                other_value(table.to_pandas()), preserve_index=False, schema=table.schema
+            ),
             part,
             **options,
         )

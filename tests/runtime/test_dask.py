@@ -1,4 +1,6 @@
-"""The plan on Dask: the same release to the byte, whoever does the work and whoever dies over it."""
+"""The plan on Dask: the same release to the byte, whoever does the work and whoever dies over
+it.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,17 @@ def table_of(records: int = 3000) -> pa.Table:
 
 
 SETTINGS: dict[str, Any] = {
-    "quasi": ["age", "income", "rent", "heat", "home costs", "quasimodo"], "weight": "w", "confidential": ["ill"], "l": 2, "t": 0.6, "unit": "home", "k": 5, "seed": 7, "effort": "quick", "date": "2026-01-01",
-}  # fmt: skip
+    "quasi": ["age", "income", "rent", "heat", "home costs", "quasimodo"],
+    "weight": "w",
+    "confidential": ["ill"],
+    "l": 2,
+    "t": 0.6,
+    "unit": "home",
+    "k": 5,
+    "seed": 7,
+    "effort": "quick",
+    "date": "2026-01-01",
+}
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -123,7 +134,11 @@ class Passes:
 
 
 def test_the_same_release_as_in_memory_whatever_the_chunks(
-    tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    source: Path,
+    client: Any,
+    whole: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for chunk, bits in ((64, 3), (1280, 0)):
         monkeypatch.setattr(MemoryBudget, "checked", small_budget(chunk, bits))
@@ -148,9 +163,13 @@ def test_text_files_and_a_folder_of_parts(
             monkeypatch.setattr(MemoryBudget, "checked", small_budget(320, 2))
             anonymize_file(text, f"{folder}/{target}", engine=engine, **SETTINGS)
     here, there = (
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file()}
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
         for name in ("memory", "cluster")
-    )  # fmt: skip
+    )
     assert len(here) > 6
     assert here == there
 
@@ -191,18 +210,28 @@ def test_numbers_of_text_files_are_values_on_a_cluster_too(
     for target in ("out/", "out.parquet", "out.csv"):
         for name, engine in (("memory", None), ("cluster", client)):
             (tmp_path / name).mkdir(exist_ok=True)
-            anonymize_file(text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **asked)
+            anonymize_file(
+                text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **asked
+            )
     here, there = (
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file()}
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
         for name in ("memory", "cluster")
-    )  # fmt: skip
+    )
     assert here == there
     kinds = pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").types
     assert kinds == [pa.int64(), pa.float64(), pa.int64(), pa.bool_(), pa.string()]
 
 
 def test_from_a_store_to_a_store(
-    tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    source: Path,
+    client: Any,
+    whole: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Workers read the store themselves; what they are told has no credentials in it."""
     make_store()
@@ -223,7 +252,9 @@ def test_from_a_store_to_a_store(
     assert list((tmp_path / "spill").iterdir()) == []
     assert told
     assert not any("sesame" in each for each in told)
-    assert "sesame" not in str([*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()])
+    assert "sesame" not in str(
+        [*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()]
+    )
     with pytest.raises(ma.InputError, match="no file 'shelf://tmp"):
         anonymize_file(shelf(tmp_path / "no.parquet"), places[1], engine=client, **SETTINGS)
 
@@ -270,7 +301,10 @@ ALL = (
 
 @pytest.mark.parametrize(
     "chosen",
-    [("routing", "grouping", "mending borders", "verifying"), pytest.param(ALL, marks=pytest.mark.nightly)],
+    [
+        ("routing", "grouping", "mending borders", "verifying"),
+        pytest.param(ALL, marks=pytest.mark.nightly),
+    ],
 )
 def test_a_worker_that_dies_in_each_pass(
     tmp_path: Path, source: Path, client: Any, whole: dict[str, bytes], chosen: tuple[str, ...]
@@ -294,14 +328,26 @@ def test_a_worker_that_dies_in_each_pass(
 
 
 PROMISED: dict[str, Any] = {
-    **{name: value for name, value in SETTINGS.items() if name != "weight"}, "quasi": ["age", "income"], "confidential": ["quasimodo"], "identifier": ["w", "ill"], "rest": "drop", "l": 2, "t": 0.9, "scale": "robust",
-    "special": {"income": [CODE]}, "cap": {"age": (20.0, 88.0)},
-}  # fmt: skip
+    **{name: value for name, value in SETTINGS.items() if name != "weight"},
+    "quasi": ["age", "income"],
+    "confidential": ["quasimodo"],
+    "identifier": ["w", "ill"],
+    "rest": "drop",
+    "l": 2,
+    "t": 0.9,
+    "scale": "robust",
+    "special": {"income": [CODE]},
+    "cap": {"age": (20.0, 88.0)},
+}
 
 
 @pytest.mark.parametrize("asked", [SETTINGS, PROMISED], ids=["plainly", "promised"])
 def test_nothing_of_the_data_is_told_to_dask(
-    tmp_path: Path, source: Path, client: Any, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    source: Path,
+    client: Any,
+    asked: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     anonymize_file(source, tmp_path / "whole.parquet", **asked)
     orders: list[RemoteTask] = []
@@ -322,8 +368,14 @@ def test_nothing_of_the_data_is_told_to_dask(
     anonymize_file(source, tmp_path / "out.parquet", engine=client, **asked)
     assert contents(tmp_path / "out.parquet") == contents(tmp_path / "whole.parquet")
     assert {each.name for each in orders} >= {
-        "scan_chunk", "route_chunk", "work_block_of", "work_shifted_block_of", "write_rows_aside", "hash_chunk", "count_bucket",
-    }  # fmt: skip
+        "scan_chunk",
+        "route_chunk",
+        "work_block_of",
+        "work_shifted_block_of",
+        "write_rows_aside",
+        "hash_chunk",
+        "count_bucket",
+    }
     spill = str(tmp_path)
 
     def plain(argument: Any) -> bool:
@@ -348,7 +400,9 @@ def test_nothing_of_the_data_is_told_to_dask(
         assert all(value not in shown for value in values), order.name
     assert len(told) == len(orders)
     assert max(len(each.content) for each in told) < 10_000_000
-    assert any(name.encode() in each.content for each in told for name in SECRETS), "facts hold values"
+    assert any(name.encode() in each.content for each in told for name in SECRETS), (
+        "facts hold values"
+    )
     assert all(name not in repr(each) for each in told for name in SECRETS)
     logs = [*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()]
     assert all(name not in str(logs) for name in SECRETS)
@@ -356,7 +410,10 @@ def test_nothing_of_the_data_is_told_to_dask(
 
 def test_large_results_lie_in_the_spill(tmp_path: Path, client: Any) -> None:
     with at_work(client, tmp_path) as workers:
-        assert list(workers.map_ordered(bytes, [(3_000_000,), (5,)])) == [bytes(3_000_000), bytes(5)]
+        assert list(workers.map_ordered(bytes, [(3_000_000,), (5,)])) == [
+            bytes(3_000_000),
+            bytes(5),
+        ]
     assert list(tmp_path.glob("kept-*.pickle")) == [], "what was read is needed no more"
     told = TaskResult.of("done", bytes(3_000_000), str(tmp_path))
     (large,) = tmp_path.glob("kept-*.pickle")
@@ -429,7 +486,10 @@ def test_a_worker_with_another_version(tmp_path: Path, source: Path, client: Any
     client.run(_pretend, "0.0.1", workers=[one])
     try:
         refused(
-            client, source, tmp_path / "out.parquet", f"{one} has microagg 0.0.1, and this process has {own}"
+            client,
+            source,
+            tmp_path / "out.parquet",
+            f"{one} has microagg 0.0.1, and this process has {own}",
         )
     finally:
         client.run(_pretend, own, workers=[one])
@@ -449,14 +509,25 @@ def test_a_worker_that_does_not_see_the_spill_or_the_output(
     try:
         mine = Path("/proc/self/cwd")
         refused(
-            client, source, tmp_path / "out.parquet", f"{one} does not see the spill at '/proc", spill=mine
+            client,
+            source,
+            tmp_path / "out.parquet",
+            f"{one} does not see the spill at '/proc",
+            spill=mine,
         )
         refused(
-            client, source, mine / "out.parquet", f"{one} does not see the output at '/proc", spill=tmp_path
+            client,
+            source,
+            mine / "out.parquet",
+            f"{one} does not see the output at '/proc",
+            spill=tmp_path,
         )
         (tmp_path / "shared" / "in.parquet").write_bytes(source.read_bytes())
         refused(
-            client, mine / "in.parquet", tmp_path / "out.parquet", f"{one} does not see the input at '/proc"
+            client,
+            mine / "in.parquet",
+            tmp_path / "out.parquet",
+            f"{one} does not see the input at '/proc",
         )
     finally:
         os.chdir(here)
@@ -504,7 +575,9 @@ def _process(number: int) -> int:
     return os.getpid()
 
 
-def test_where_no_worker_is_left(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_worker_is_left(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
     with at_work(client, tmp_path) as workers:
         client.run(_give_back, workers.terms.entrance)
@@ -516,7 +589,11 @@ def test_places_are_tried_by_every_worker(tmp_path: Path, client: Any) -> None:
     crew = WorkerPool.of(client)
     (tmp_path / "file").write_bytes(b"12345")
     crew._check_places(
-        [SharedPath("the input", str(tmp_path / "file"), 5), SharedPath("the spill", str(tmp_path))], "token"
+        [
+            SharedPath("the input", str(tmp_path / "file"), 5),
+            SharedPath("the spill", str(tmp_path)),
+        ],
+        "token",
     )
     with pytest.raises(ma.InputError, match="does not see the input"):
         crew._check_places([SharedPath("the input", str(tmp_path / "file"), 4)], "token")
@@ -544,13 +621,16 @@ def test_without_the_extra(tmp_path: Path, source: Path, monkeypatch: pytest.Mon
 
 def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:
     pa.parquet.write_table(table_of(900), tmp_path / "in.parquet")
-    release = anonymize_file(tmp_path / "in.parquet", tmp_path / "out.parquet", engine=client, **SETTINGS)
+    release = anonymize_file(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", engine=client, **SETTINGS
+    )
     assert release.notes[-1].startswith("worked on by this process alone")
 
 
 def test_importing_microagg_imports_no_dask() -> None:
     code = (
-        "import sys, microagg, microagg.pipeline.files, microagg.runtime.dask, microagg.studies.compare, microagg.studies.reproduce, "
+        "import sys, microagg, microagg.pipeline.files, microagg.runtime.dask, "
+        "microagg.studies.compare, microagg.studies.reproduce, "
         "microagg.cli.commands\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('dask', 'distributed')])"
     )

@@ -1,4 +1,6 @@
-"""What is left when something ends too early: workers and drivers that are killed, a scheduler that dies, Ctrl-C."""
+"""What is left when something ends too early: workers and drivers that are killed, a scheduler that
+dies, Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from running import finish, run, start
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parents[1] / "support"
-ASKED: dict[str, Any] = {"k": 5, "quasi": ["a", "b", "c"], "seed": 3, "effort": "quick", "date": "2026-01-01"}
+ASKED: dict[str, Any] = {
+    "k": 5,
+    "quasi": ["a", "b", "c"],
+    "seed": 3,
+    "effort": "quick",
+    "date": "2026-01-01",
+}
 TYPED = ["--k", "5", "--quasi", "a,b,c", "--seed", "3", "--effort", "quick", "--date", "2026-01-01"]
 
 
@@ -47,7 +55,9 @@ def names_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.nightly)])
 def test_workers_and_drivers_that_are_killed(tmp_path: Path, count: int) -> None:
-    done = run(HERE / "killing_dask.py", tmp_path, str(count), folder=tmp_path, environment=ENVIRONMENT)
+    done = run(
+        HERE / "killing_dask.py", tmp_path, str(count), folder=tmp_path, environment=ENVIRONMENT
+    )
     assert done.code == 0, done
     kills = json.loads(done.out.splitlines()[-1])
     assert kills["workers"] + kills["drivers"] > 0, "none was killed while it worked"
@@ -56,9 +66,16 @@ def test_workers_and_drivers_that_are_killed(tmp_path: Path, count: int) -> None
 
 def test_ctrl_c_on_the_command_line(tmp_path: Path, source: Path) -> None:
     driver = start(
-        HERE / "dask_driver.py", "anonymize", source, tmp_path / "out.parquet", *TYPED, "--dask", "local:2",
-        folder=tmp_path, environment=ENVIRONMENT,
-    )  # fmt: skip
+        HERE / "dask_driver.py",
+        "anonymize",
+        source,
+        tmp_path / "out.parquet",
+        *TYPED,
+        "--dask",
+        "local:2",
+        folder=tmp_path,
+        environment=ENVIRONMENT,
+    )
     while driver.poll() is None and not list(tmp_path.glob(".*.spill/*/route-*")):
         time.sleep(0.02)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does: workers hear it, too
@@ -70,15 +87,31 @@ def test_ctrl_c_on_the_command_line(tmp_path: Path, source: Path) -> None:
 def test_the_command_line_makes_the_same_release(tmp_path: Path, source: Path) -> None:
     anonymize_file(source, tmp_path / "here.parquet", **ASKED)
     done = run(
-        HERE / "dask_driver.py", "anonymize", source, tmp_path / "out.parquet", *TYPED, "--dask", "local:2",
-        folder=tmp_path, environment=ENVIRONMENT,
-    )  # fmt: skip
+        HERE / "dask_driver.py",
+        "anonymize",
+        source,
+        tmp_path / "out.parquet",
+        *TYPED,
+        "--dask",
+        "local:2",
+        folder=tmp_path,
+        environment=ENVIRONMENT,
+    )
     assert done.code == 0, done
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
     again = run(
-        HERE / "dask_driver.py", "repeat", tmp_path / "out.parquet.internal.json", source, tmp_path / "again.parquet", "--dask",
-        "local:1", "--threads", "2", folder=tmp_path, environment=ENVIRONMENT,
-    )  # fmt: skip
+        HERE / "dask_driver.py",
+        "repeat",
+        tmp_path / "out.parquet.internal.json",
+        source,
+        tmp_path / "again.parquet",
+        "--dask",
+        "local:1",
+        "--threads",
+        "2",
+        folder=tmp_path,
+        environment=ENVIRONMENT,
+    )
     assert again.code == 0, again
     assert "the same release" in again.err + again.out
     assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
@@ -92,13 +125,31 @@ def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:
     (tmp_path / "place").mkdir()
     target, file = tmp_path / "place" / "out.parquet", tmp_path / "scheduler.json"
     scheduler = start(
-        "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        file,
         folder=tmp_path,
-    )  # fmt: skip
+    )
     start(
-        "-m", "distributed.cli.dask_worker", "--scheduler-file", file, "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard",
-        "--no-nanny", folder=tmp_path, environment=ENVIRONMENT,
-    )  # fmt: skip
+        "-m",
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        file,
+        "--host",
+        "127.0.0.1",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--no-nanny",
+        folder=tmp_path,
+        environment=ENVIRONMENT,
+    )
     while not file.exists():
         time.sleep(0.05)
 
@@ -121,11 +172,17 @@ def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:
     assert list(spill.glob("*/block-*"))
     anonymize_file(source, target, memory=1, threads=1, resume=True, **ASKED)
     assert target.read_bytes() == (tmp_path / "here.parquet").read_bytes()
-    assert names_in(target.parent) == ["out.parquet", "out.parquet.internal.json", "out.parquet.public.json"]
+    assert names_in(target.parent) == [
+        "out.parquet",
+        "out.parquet.internal.json",
+        "out.parquet.public.json",
+    ]
 
 
 def test_the_driver_of_a_hundred_million_records_is_small() -> None:
-    """Facts, cuts and counts of 10⁸ records in chunks of the smallest size, with all that is imported."""
+    """Facts, cuts and counts of 10⁸ records in chunks of the smallest size, with all that is
+    imported.
+    """
     done = run(HERE / "driving.py", "1e8", "65536", folder=HERE)
     assert done.code == 0, done
     peak, asked, leaves, pieces, largest = map(int, done.out.split())

@@ -1,4 +1,6 @@
-"""Workers of this machine serve the process that started them and nobody else; a scheduler without TLS is warned of."""
+"""Workers of this machine serve the process that started them and nobody else; a scheduler without
+TLS is warned of.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from microagg.runtime.dask import connect, warn_if_open
 pytestmark = [
     pytest.mark.slow,
     # sockets of connections that were refused, which Dask leaves to the collector
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 

@@ -1,4 +1,6 @@
-"""The temporary directory of a run: nobody can plant it, resume finds it, and what is left of it goes."""
+"""The temporary directory of a run: nobody can plant it, resume finds it, and what is left of it
+goes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def names_in(folder: Path) -> list[str]:
 
 
 def leave_behind(parent: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a killed run leaves: its folder with something in it, and the record beside the target."""
+    """What a killed run leaves: its folder with something in it, and the record beside the
+    target.
+    """
     with monkeypatch.context() as patch:
         patch.setattr(spill, "_remove", lambda _: None)
         with SpillFolder(parent, target) as killed:
@@ -88,7 +92,9 @@ def test_another_run_starts_anew_and_removes_what_was_left(
     assert names_in(parent) == names_in(target.parent) == []
 
 
-@pytest.mark.parametrize("what", ["a link", "somebody else's", "open to others", "another name", "nonsense"])
+@pytest.mark.parametrize(
+    "what", ["a link", "somebody else's", "open to others", "another name", "nonsense"]
+)
 def test_nothing_is_taken_up_that_others_could_have_made(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -178,7 +184,9 @@ def test_a_file_system_without_modes_is_refused(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent, target = places
-    monkeypatch.setattr(system, "create_folder", lambda folder: folder.mkdir() or folder.chmod(0o755))
+    monkeypatch.setattr(
+        system, "create_folder", lambda folder: folder.mkdir() or folder.chmod(0o755)
+    )
     with pytest.raises(ma.InputError, match="cannot be kept from others"):
         SpillFolder(parent, target).__enter__()
     assert names_in(parent) == names_in(target.parent) == []
@@ -202,7 +210,11 @@ def test_without_locks_a_run_does_not_remove_its_own_folders(
 ) -> None:
     parent, target = places
     monkeypatch.setattr(system, "take_lock", lambda _: None)
-    with SpillFolder(parent, target) as first, SpillFolder(parent) as second, SpillFolder(target.parent):
+    with (
+        SpillFolder(parent, target) as first,
+        SpillFolder(parent) as second,
+        SpillFolder(target.parent),
+    ):
         assert first.folder.exists()
         assert second.folder.exists()
         assert len([name for name in names_in(target.parent) if name.endswith(".resume")]) == 1

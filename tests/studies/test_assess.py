@@ -1,4 +1,6 @@
-"""Any two tables: matched by order or key, measured, and refused with a clear word where they do not fit."""
+"""Any two tables: matched by order or key, measured, and refused with a clear word where they do
+not fit.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def values(found: Any) -> dict[str, float]:
 
 @pytest.mark.slow
 def test_all_measures_that_apply_and_the_facts() -> None:
-    found = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5)
+    found = assess(
+        original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5
+    )
     assert [measure for measure, _ in found.figures] == list(measures())
     assert found.smallest_class == 5
     assert found.classes == 12
@@ -70,7 +74,9 @@ def test_tables_of_every_library(kind: str) -> None:
     else:
         pair = (convert[kind](before), convert[kind](after))
     found = assess(*pair, quasi=tables.QUASI, confidential=["disease"])
-    assert values(found) == values(assess(before, after, quasi=tables.QUASI, confidential=["disease"]))
+    assert values(found) == values(
+        assess(before, after, quasi=tables.QUASI, confidential=["disease"])
+    )
 
 
 def test_matrices_and_columns_by_number() -> None:
@@ -85,12 +91,16 @@ def test_matrices_and_columns_by_number() -> None:
 @pytest.mark.slow
 def test_a_key_finds_the_partner_of_every_record() -> None:
     ordered = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"])
-    by_key = assess(original(), shuffled(release()), quasi=tables.QUASI, confidential=["disease"], key="name")
+    by_key = assess(
+        original(), shuffled(release()), quasi=tables.QUASI, confidential=["disease"], key="name"
+    )
     assert by_key.matched_by == "name"
     assert values(by_key) == values(ordered)
     assert by_key.notes == ()
     unrelated = release().set_column(
-        1, "income", original().column("income").take(pa.array(np.random.default_rng(8).permutation(N)))
+        1,
+        "income",
+        original().column("income").take(pa.array(np.random.default_rng(8).permutation(N))),
     )
     assert assess(original(), unrelated, quasi=["income"]).notes == (), "names agree, row by row"
     no_names = [unrelated.drop_columns(["name", "code", "disease"]), original()]
@@ -125,7 +135,9 @@ def test_a_saved_release_without_a_key_is_refused_before_anything_is_measured(
         by_key = assess_files(source, tmp_path / f"out.{ending}", **roles, key="code")
         assert values(by_key) == values(ordered)
         with monkeypatch.context() as patch:
-            patch.setattr("microagg.studies.assess.assess_pair", lambda *_, **__: pytest.fail("measured"))
+            patch.setattr(
+                "microagg.studies.assess.assess_pair", lambda *_, **__: pytest.fail("measured")
+            )
             for options in (roles, {}, {"quasi": ["debt"]}):
                 with pytest.raises(
                     ma.InputError, match=r"'(disease|code)' has the same values.* other rows"
@@ -135,7 +147,9 @@ def test_a_saved_release_without_a_key_is_refused_before_anything_is_measured(
                 assert "--keep-order" in str(caught.value)
 
 
-def test_where_only_quasi_identifiers_are_shared_the_order_is_judged_by_them(tmp_path: Path) -> None:
+def test_where_only_quasi_identifiers_are_shared_the_order_is_judged_by_them(
+    tmp_path: Path,
+) -> None:
     done = ma.anonymize(original(), 5, quasi=tables.QUASI, rest="drop", seed=1)
     done.save(tmp_path / "out.csv")
     done.save(tmp_path / "ordered.csv", keep_order=True)
@@ -165,9 +179,9 @@ def test_what_tells_the_order_of_rows() -> None:
     assert order({"a": rare}, {"a": rare}) is RowOrder.UNKNOWN, "one in thirty by chance"
     assert order({"a": rare}, {"a": rare[::-1].copy()}) is RowOrder.OTHER
     assert order({"a": ["x"] * 30}, {"a": ["x"] * 30}) is RowOrder.UNKNOWN, "a constant"
-    assert order({"a": unique, "b": sick}, {"a": unique, "b": sick[::-1].copy()}) is RowOrder.SAME, (
-        "one column was swapped, another shows that records were not"
-    )
+    assert (
+        order({"a": unique, "b": sick}, {"a": unique, "b": sick[::-1].copy()}) is RowOrder.SAME
+    ), "one column was swapped, another shows that records were not"
     assert order({"a": sick, "b": rare}, {"a": sick[::-1].copy(), "b": rare}) is RowOrder.OTHER
     assert order({"a": unique}, {"a": unique.astype(float)}) is RowOrder.SAME
     assert order({"a": unique}, {"a": [str(each) for each in unique]}) is RowOrder.SAME
@@ -232,7 +246,9 @@ def test_an_intruder_with_less_knowledge() -> None:
 
 
 def test_kinds_of_confidential_columns() -> None:
-    grades = pd.Categorical(["low", "high", "mid"] * 4, categories=["low", "mid", "high"], ordered=True)
+    grades = pd.Categorical(
+        ["low", "high", "mid"] * 4, categories=["low", "mid", "high"], ordered=True
+    )
     frame = pd.DataFrame(
         {
             "x": np.repeat([1.0, 2.0], 6),
@@ -250,7 +266,9 @@ def test_kinds_of_confidential_columns() -> None:
         pl.from_pandas(frame).with_columns(pl.col("grade").cast(pl.Enum(["low", "mid", "high"]))),
     ):
         pair = assess(table, table, quasi=["x"], confidential=secret).pair
-        assert {name: column.tolist() for name, column in pair.ordered.items()} == {"grade": [0, 2, 1] * 4}
+        assert {name: column.tolist() for name, column in pair.ordered.items()} == {
+            "grade": [0, 2, 1] * 4
+        }
         assert pair.confidential["wage"].dtype == pair.confidential["gap"].dtype == np.float64
         gaps = {name: atoms.tolist() for name, atoms in pair.atoms.items()}
         assert gaps == {"gap": [0, -1, -1] * 4, "note": [0, -1, -1] * 4}
@@ -265,17 +283,23 @@ def test_kinds_of_confidential_columns() -> None:
 
 def test_chunked_columns_are_coded_as_a_whole() -> None:
     chunks = pa.chunked_array([["b", "a"], ["a", "c"], ["b", "b"]])
-    table = pa.table({"x": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0], "ill": chunks, "town": chunks.dictionary_encode()})
+    table = pa.table(
+        {"x": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0], "ill": chunks, "town": chunks.dictionary_encode()}
+    )
     pair = assess(table, table, quasi=["x"], confidential=["ill"], keep=["town"]).pair
     assert pair.confidential["ill"].tolist() == pair.kept["town"].tolist() == [0, 1, 1, 2, 0, 0]
 
 
 def test_plain_data_is_finite_and_tells_no_record() -> None:
-    found = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5)
+    found = assess(
+        original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5
+    )
     text = json.dumps(found.as_data(), allow_nan=False)
     data = json.loads(text)
     assert data["records"] == N
-    assert {figure["name"] for figure in data["figures"]} == {measure.name for measure in measures()}
+    assert {figure["name"] for figure in data["figures"]} == {
+        measure.name for measure in measures()
+    }
     for figure in data["figures"]:
         assert figure["value"] is not None
         assert figure["unit"]
@@ -337,7 +361,10 @@ def test_tables_that_do_not_fit() -> None:
 def test_lists_are_told_apart_as_well() -> None:
     odd = original().append_column("odd", pa.array([[1], [2, 3]] * (N // 2) + [[1]] * (N % 2)))
     lists = release().append_column("odd", odd.column("odd"))
-    found = {m.name: f.value for m, f in assess(odd, lists, quasi=tables.QUASI, confidential=["odd"]).figures}
+    found = {
+        m.name: f.value
+        for m, f in assess(odd, lists, quasi=tables.QUASI, confidential=["odd"]).figures
+    }
     assert 1.0 <= found["distinct-l"] <= 2.0
 
 
@@ -357,9 +384,14 @@ def test_keys_that_do_not_fit() -> None:
     )
     refused("not unique in the original: 57 of 60", before, after, key="disease", confidential=[])
     refused(
-        "1 records of the original have no match", before, with_keys(["somebody", *names[1:]]), key="name"
+        "1 records of the original have no match",
+        before,
+        with_keys(["somebody", *names[1:]]),
+        key="name",
     )
-    refused("1 records of the release have no value", before, with_keys([None, *names[1:]]), key="name")
+    refused(
+        "1 records of the release have no value", before, with_keys([None, *names[1:]]), key="name"
+    )
     refused("no column 'id' in the original", before, after, key="id")
 
 
@@ -372,19 +404,28 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(ma.InputError, match=r"mixed.csv': column 'income', row 1"):
         assess_files(mixed, before, quasi=["income"])
     found = assess_files(before, mixed, quasi=["income"], measures=["k"])
-    assert any("categories of their own: income" in note for note in found.notes), "other tools write such"
+    assert any("categories of their own: income" in note for note in found.notes), (
+        "other tools write such"
+    )
 
 
 def test_units_are_counted_in_the_classes_of_a_release() -> None:
     before = pa.table({"age": [30, 31, 32, 60, 61, 62], "home": ["a", "a", "b", "c", "d", "e"]})
     after = pa.table({"age": [31, 31, 31, 61, 61, 61]})
     found = assess(before, after, quasi=["age"], unit="home", k=3)
-    assert any("1 of 2 classes (3 records) have fewer than 3 different units" in note for note in found.notes)
+    assert any(
+        "1 of 2 classes (3 records) have fewer than 3 different units" in note
+        for note in found.notes
+    )
     apart = before.set_column(1, "home", pa.array(list("abcdef")))
     found = assess(apart, after, quasi=["age"], unit="home", k=3)
     assert any(note.startswith("every class has 3 or more different units") for note in found.notes)
     refused(
-        "no column 'home' in the original", before.drop_columns(["home"]), after, unit="home", quasi=["age"]
+        "no column 'home' in the original",
+        before.drop_columns(["home"]),
+        after,
+        unit="home",
+        quasi=["age"],
     )
     with pytest.raises(ma.InputError, match="two roles"):
         assess(before, after, quasi=["age"], unit="age")

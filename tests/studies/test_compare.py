@@ -1,4 +1,6 @@
-"""A comparison: every cell once, the same rows however it was run, stopped, killed and resumed; the front; the map."""
+"""A comparison: every cell once, the same rows however it was run, stopped, killed and resumed; the
+front; the map.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ TABLE = np.random.default_rng(2).normal(size=(40, 3))
 class Watch:
     """A progress callback that remembers, and stops a run where it is told to."""
 
-    def __init__(self, stop_after: int | None = None, error: type[BaseException] = ma.Cancelled) -> None:
+    def __init__(
+        self, stop_after: int | None = None, error: type[BaseException] = ma.Cancelled
+    ) -> None:
         self.lines: list[str] = []
         self.places: list[tuple[int, int]] = []
         self._stop_after, self._error = stop_after, error
@@ -62,7 +66,9 @@ def again(state: Path, **options: Any) -> tuple[Comparison, int]:
     """A run with a state, and how many cells it had to work on."""
     watch = Watch()
     options = {"ks": KS, "methods": METHODS, **options}
-    return compare(options.pop("table", TABLE), state=state, progress=watch, **options), len(watch.lines)
+    return compare(options.pop("table", TABLE), state=state, progress=watch, **options), len(
+        watch.lines
+    )
 
 
 def test_rows_are_what_anonymize_gives(whole: Comparison) -> None:
@@ -102,7 +108,9 @@ def test_compiling_does_not_count_in_the_seconds(monkeypatch: pytest.MonkeyPatch
 
 
 class Line:
-    """The end of a pipe that a process of the team holds: what it was given, and what it has said."""
+    """The end of a pipe that a process of the team holds: what it was given, and what it has
+    said.
+    """
 
     def __init__(self, cells: list[Any]) -> None:
         self.said: list[Any] = []
@@ -145,7 +153,9 @@ def test_a_process_tells_its_parent_that_it_compiles(
     assert (tmp_path / compiling.ANNOUNCED).exists() == wanted
 
 
-def test_however_many_processes_compile_it_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_however_many_processes_compile_it_is_announced_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: list[str] = []
     monkeypatch.setattr(compiling, "_announce", lambda: told.append("compiling"))
     monkeypatch.setattr(compiling, "_announced", False)
@@ -186,12 +196,16 @@ def test_progress_and_news(whole: Comparison, tmp_path: Path) -> None:
         "made up hm k=3: method hm works on 1 column only, but 3 were given.",
     ]
     assert watch.places[-1] == (2, 2)
-    assert compare(TABLE, ks=[3], methods="mdav", progress=lambda done, total: None).rows, "no tell, no news"
+    assert compare(TABLE, ks=[3], methods="mdav", progress=lambda done, total: None).rows, (
+        "no tell, no news"
+    )
 
 
 @pytest.mark.parametrize("error", [ma.Cancelled, KeyboardInterrupt])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_stopped_on_the_way(whole: Comparison, tmp_path: Path, jobs: int, error: type[BaseException]) -> None:
+def test_stopped_on_the_way(
+    whole: Comparison, tmp_path: Path, jobs: int, error: type[BaseException]
+) -> None:
     state = tmp_path / "state.jsonl"
     with pytest.raises(error):
         compare(TABLE, ks=KS, methods=METHODS, jobs=jobs, state=state, progress=Watch(4, error))
@@ -252,7 +266,8 @@ def test_killed_on_the_way(whole: Comparison, tmp_path: Path, jobs: int) -> None
     for _ in range(5):
         assert process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    finish(process)  # returns once the last process that could write has ended: none outlives the parent
+    # returns once the last process that could write has ended: none outlives the parent
+    finish(process)
     kept = len(State(state).outcomes)
     assert 5 <= kept <= 15
     assert again(state) == (whole, 15 - kept)
@@ -264,7 +279,9 @@ def test_a_torn_state_loses_one_cell_at_most(whole: Comparison, tmp_path: Path) 
     content = state.read_bytes()
     ends = [place for place, byte in enumerate(content) if byte == ord("\n")]
     everything = State(state).outcomes
-    for length in sorted({*range(0, len(content), 61), *(end + more for end in ends for more in (-1, 0, 1))}):
+    for length in sorted(
+        {*range(0, len(content), 61), *(end + more for end in ends for more in (-1, 0, 1))}
+    ):
         state.write_bytes(content[:length])
         left = State(state)
         # a line counts once its last brace is there, with or without its end
@@ -282,7 +299,9 @@ def test_lines_that_make_no_sense_are_passed_over(whole: Comparison, tmp_path: P
     state = tmp_path / "state.jsonl"
     again(state)
     lines = state.read_bytes().splitlines(keepends=True)
-    state.write_bytes(b"".join([*lines[:3], b"[1]\n", b'{"key": "x"}\n', b"\xff\n", b"\n", *lines[3:]]))
+    state.write_bytes(
+        b"".join([*lines[:3], b"[1]\n", b'{"key": "x"}\n', b"\xff\n", b"\n", *lines[3:]])
+    )
     assert again(state) == (whole, 0)
 
 
@@ -344,7 +363,11 @@ def test_the_state_tells_nothing_of_records(tmp_path: Path) -> None:
     roles = {"quasi": tables.QUASI, "confidential": ["disease"], "keep": ["code"]}
     found = compare(table, ks=[3], methods=["mdav", "hm"], measures=names, state=state, **roles)
     assert set(found.rows[0].figures) == set(names)
-    shown = [state.read_text("utf-8"), json.dumps(found.as_data(), allow_nan=False), found.as_markdown()]
+    shown = [
+        state.read_text("utf-8"),
+        json.dumps(found.as_data(), allow_nan=False),
+        found.as_markdown(),
+    ]
     for text, cell in itertools.product(shown, tables.cells(table)):
         assert cell not in text
     if os.name == "posix":
@@ -355,7 +378,10 @@ def test_an_unforeseen_error_is_a_row_and_is_tried_again(
     whole: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state.jsonl"
-    for error, told in ((ValueError("4815162"), "a bug in microagg (ValueError)"), (MemoryError(), "memory")):
+    for error, told in (
+        (ValueError("4815162"), "a bug in microagg (ValueError)"),
+        (MemoryError(), "memory"),
+    ):
 
         def fail(table: Any, settings: Any, error: BaseException = error, **options: Any) -> Any:
             if settings.method == "mdav":
@@ -409,7 +435,10 @@ def test_a_process_that_dies_costs_one_cell(whole: Comparison, tmp_path: Path) -
         ({"loss": "linkage"}, "'linkage' measures risk"),
         ({"risk": "il"}, "'il' measures loss"),
         ({"risk": "t"}, "needs confidential columns"),
-        ({"loss": "classification-kept", "quasi": [0], "confidential": [1, 2]}, "columns of categories"),
+        (
+            {"loss": "classification-kept", "quasi": [0], "confidential": [1, 2]},
+            "columns of categories",
+        ),
         ({"quasi": [0, 9]}, "no column '9'"),
         ({"quasi": [0], "keep": [0]}, "two roles"),
         ({"quasi": [0], "known": [1]}, "cannot know '1'"),
@@ -445,7 +474,9 @@ def test_a_file_and_the_columns_that_take_part(tmp_path: Path) -> None:
     assert (found.name, found.quasi, found.records) == ("people", ("income", "debt"), 40)
     named = compare(str(path), ks=[4], methods="mdav", quasi=["debt", "income"], **roles)
     assert named.rows == found.rows
-    release = ma.anonymize(tables.people(40), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=0)
+    release = ma.anonymize(
+        tables.people(40), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=0
+    )
     assert found.rows[0].figures["il"] == pytest.approx(release.loss["IL"], rel=1e-9)
 
 
@@ -462,7 +493,9 @@ def test_weights_count_and_are_no_quasi_identifier() -> None:
 def test_the_front_is_that_of_the_definition(whole: Comparison) -> None:
     rng = np.random.default_rng(0)
     for _ in range(300):
-        costs = [tuple(pair) for pair in rng.integers(0, 6, size=(int(rng.integers(0, 12)), 2)).tolist()]
+        costs = [
+            tuple(pair) for pair in rng.integers(0, 6, size=(int(rng.integers(0, 12)), 2)).tolist()
+        ]
         expected = [
             i
             for i, mine in enumerate(costs)
@@ -480,8 +513,12 @@ def test_what_is_not_k_anonymous_is_never_on_the_front(whole: Comparison) -> Non
     assert all(row.k_anonymous for row in whole.front)
     assert least not in whole.front
     others = [row for row in able if row.k_anonymous]
-    assert min(others, key=lambda row: row.figures["il"]) in whole.front, "and nothing is beaten by it"
-    assert not any(row["on_front"] for row in whole.as_data()["rows"] if row["k_anonymous"] is False)
+    assert min(others, key=lambda row: row.figures["il"]) in whole.front, (
+        "and nothing is beaten by it"
+    )
+    assert not any(
+        row["on_front"] for row in whole.as_data()["rows"] if row["k_anonymous"] is False
+    )
     alone = compare(TABLE, ks=[2], methods="individual-ranking")
     assert alone.front == ()
     assert "not k-anonymous" in alone.draw()
@@ -490,7 +527,9 @@ def test_what_is_not_k_anonymous_is_never_on_the_front(whole: Comparison) -> Non
 def test_a_measure_that_is_better_when_higher() -> None:
     """Loss as what is kept, risk as the smallest class: the front must turn round with them."""
     related = np.column_stack([TABLE, TABLE.sum(axis=1), TABLE[:, 0] - TABLE[:, 1]])
-    found = compare(related, ks=[2, 5, 9], methods=["mdav", "axis-column"], loss="regression-kept", risk="k")
+    found = compare(
+        related, ks=[2, 5, 9], methods=["mdav", "axis-column"], loss="regression-kept", risk="k"
+    )
     gains = [(row.figures["regression-kept"], row.figures["k"]) for row in found.rows]
     expected = [
         row
@@ -505,7 +544,9 @@ def test_a_measure_that_is_better_when_higher() -> None:
 def test_plain_data_and_markdown(whole: Comparison) -> None:
     data = json.loads(json.dumps(whole.as_data(), allow_nan=False))
     assert [row["method"] for row in data["rows"]] == [row.method for row in whole.rows]
-    assert {row["method"] for row in data["rows"] if row["k_anonymous"] is False} == {"individual-ranking"}
+    assert {row["method"] for row in data["rows"] if row["k_anonymous"] is False} == {
+        "individual-ranking"
+    }
     assert sum(row["on_front"] for row in data["rows"]) == len(whole.front)
     assert [measure["name"] for measure in data["measures"]] == ["il", "linkage"]
     lines = whole.as_markdown().splitlines()
@@ -570,12 +611,16 @@ def test_without_matplotlib_it_is_said_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_census_killed_half_way_ends_with_the_same_table(reference_data: Path, tmp_path: Path) -> None:
+def test_census_killed_half_way_ends_with_the_same_table(
+    reference_data: Path, tmp_path: Path
+) -> None:
     methods = "mdav,mdav2k,v-mdav,cbfs,max-distance,mhm-mdav,mhm-npn,axis-pca,individual-ranking,ps-meansort"
     script = SCRIPT.replace("np.random.default_rng(2).normal(size=(40, 3))", "sys.argv[4]").replace(
         "ks=[2, 3, 7]", "ks=[3, 5, 10]"
     )
-    dawdling = "self.told = getattr(self, 'told', 0) + 1; import time; time.sleep(600 * (self.told == 15))"
+    dawdling = (
+        "self.told = getattr(self, 'told', 0) + 1; import time; time.sleep(600 * (self.told == 15))"
+    )
     script = script.replace("print(line, flush=True)", f"print(line, flush=True); {dawdling}")
     (tmp_path / "script.py").write_text(script, "utf-8")
     state, census = tmp_path / "state.jsonl", reference_data / "census.csv"
@@ -589,7 +634,9 @@ def test_census_killed_half_way_ends_with_the_same_table(reference_data: Path, t
     process.send_signal(signal.SIGKILL)
     finish(process)
     watch = Watch()
-    resumed = compare(census, ks=[3, 5, 10], methods=methods.split(","), state=state, progress=watch)
+    resumed = compare(
+        census, ks=[3, 5, 10], methods=methods.split(","), state=state, progress=watch
+    )
     assert len(watch.lines) == 15, "half of it was there"
     unbroken = compare(census, ks=[3, 5, 10], methods=methods.split(","))
     assert resumed == unbroken
@@ -603,12 +650,15 @@ def test_census_killed_half_way_ends_with_the_same_table(reference_data: Path, t
 @pytest.mark.slow
 @pytest.mark.reference
 @pytest.mark.parametrize(
-    ("data", "columns", "count"), [("Census", "all", 5), ("EIA", "MONTH+10", 7), ("Tarragona", "all", 5)]
+    ("data", "columns", "count"),
+    [("Census", "all", 5), ("EIA", "MONTH+10", 7), ("Tarragona", "all", 5)],
 )
 def test_directions_of_abidi_ben_yahia_and_perera(
     reference_data: Path, data: str, columns: str, count: int
 ) -> None:
-    """Figures 1 to 6: loss rises and risk falls with k; individual ranking loses least and risks most."""
+    """Figures 1 to 6: loss rises and risk falls with k; individual ranking loses least and risks
+    most.
+    """
     table = load_reference(data, columns, reference_data)[:, :count]
     methods = ["individual-ranking", "axis-pca", "mdav"]
     found = compare(
@@ -620,12 +670,23 @@ def test_directions_of_abidi_ben_yahia_and_perera(
         precision="full",
     )
     loss, risk = (
-        {name: [row.figures[measure] for row in found.rows if row.method == name] for name in methods}
+        {
+            name: [row.figures[measure] for row in found.rows if row.method == name]
+            for name in methods
+        }
         for measure in ("il1s-percent", "linkage")
     )
     for name in methods:
         assert loss[name] == sorted(loss[name])
         assert risk[name] == sorted(risk[name], reverse=True)
     for position in range(4):
-        assert loss["individual-ranking"][position] < loss["mdav"][position] < loss["axis-pca"][position]
-        assert risk["individual-ranking"][position] > risk["mdav"][position] > risk["axis-pca"][position]
+        assert (
+            loss["individual-ranking"][position]
+            < loss["mdav"][position]
+            < loss["axis-pca"][position]
+        )
+        assert (
+            risk["individual-ranking"][position]
+            > risk["mdav"][position]
+            > risk["axis-pca"][position]
+        )

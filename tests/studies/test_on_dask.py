@@ -45,7 +45,9 @@ def test_comparing(tmp_path: Path, client: Any) -> None:
     assert any(row.error for row in here.rows), "also of a method that cannot work on it"
     assert len(told) == len(here.rows)
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
-    again = compare(table, engine="tcp://127.0.0.1:1", spill=tmp_path, state=tmp_path / "state", **asked)
+    again = compare(
+        table, engine="tcp://127.0.0.1:1", spill=tmp_path, state=tmp_path / "state", **asked
+    )
     assert again.rows == here.rows, "all from the state: nobody was asked"
 
 
@@ -56,16 +58,28 @@ def test_stopping_a_comparison(tmp_path: Path, client: Any) -> None:
 
     table = np.random.default_rng(1).normal(size=(200, 3))
     with pytest.raises(ma.errors.Cancelled):
-        compare(table, ks=[3, 5], methods=["mdav", "v-mdav"], engine=client, spill=tmp_path, progress=stop)
+        compare(
+            table,
+            ks=[3, 5],
+            methods=["mdav", "v-mdav"],
+            engine=client,
+            spill=tmp_path,
+            progress=stop,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_reproducing(tmp_path: Path, client: Any) -> None:
-    figures = [each for each in all_published() if each.dataset.startswith("Sim") and each.name == "mdav"][:3]
+    figures = [
+        each for each in all_published() if each.dataset.startswith("Sim") and each.name == "mdav"
+    ][:3]
     assert figures
     here = list(reproduce(figures))
     runs = Runs(state=tmp_path / "state")
     there = list(reproduce(figures, runs=runs, engine=client, spill=tmp_path))
     assert there == here
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
-    assert list(reproduce(figures, runs=Runs(state=tmp_path / "state"), engine="tcp://127.0.0.1:1")) == here
+    assert (
+        list(reproduce(figures, runs=Runs(state=tmp_path / "state"), engine="tcp://127.0.0.1:1"))
+        == here
+    )

@@ -1,4 +1,6 @@
-"""The published figures that methods.md calls reproducible come out; the others are shown as different."""
+"""The published figures that methods.md calls reproducible come out; the others are shown as
+different.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ MORTAZAVI = "Mortazavi, Jalili and Gohargazi 2013"
 @pytest.fixture(scope="module")
 def cells(reference_data: Path) -> list[Reproduced]:
     return list(
-        reproduce([figure for figure in reproducible_now() if figure.name in MDAV_FAMILY], reference_data)
+        reproduce(
+            [figure for figure in reproducible_now() if figure.name in MDAV_FAMILY], reference_data
+        )
     )
 
 
@@ -119,7 +123,9 @@ def test_the_rule_for_mdav_is_what_mdav_does(records: int, k: int) -> None:
 
 
 def figure(value: float, measure: str = "IL", decimals: int = 4, name: str = "mdav") -> Published:
-    return Published("s", "d", "all", "zscore", "M", name, "", 3, measure, "single", value, decimals, 0.0, "")
+    return Published(
+        "s", "d", "all", "zscore", "M", name, "", 3, measure, "single", value, decimals, 0.0, ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +182,9 @@ def test_fine_tuned_heuristics_as_quoted_by_kabir(reference_data: Path, name: st
 
 
 def test_figures_of_ten_digits_have_the_decimals_that_they_show() -> None:
-    shown = {(f.method, f.dataset, f.k): f.decimals for f in published_figures() if f.measure == "IL"}
+    shown = {
+        (f.method, f.dataset, f.k): f.decimals for f in published_figures() if f.measure == "IL"
+    }
     assert shown["MDAV-2", "Census", 3] == 9
     assert shown["MDAV-2", "Census", 10] == 8, "13.94411775 is not 13.944117750"
     assert shown["TFRP-1", "Tarragona", 5] == 3, "22.11 stands for 22.110"
@@ -187,10 +195,15 @@ def test_figures_of_ten_digits_have_the_decimals_that_they_show() -> None:
 def test_kc_is_below_print(reference_data: Path) -> None:
     figures = [figure for figure in reproducible_now() if figure.name == "kc"]
     assert len(figures) == 8
-    cells = list(reproduce([f for f in figures if f.k == 10], reference_data))  # the others take minutes
+    # the others take minutes
+    cells = list(reproduce([f for f in figures if f.k == 10], reference_data))
     assert count_verdicts(cells) == {"lower": 2}
-    assert all(cell.published.note for cell in cells), "which says that print hangs on a random start"
-    assert all(cell.common is not None for cell in cells), "raw figures stand beside those on z-scores"
+    assert all(cell.published.note for cell in cells), (
+        "which says that print hangs on a random start"
+    )
+    assert all(cell.common is not None for cell in cells), (
+        "raw figures stand beside those on z-scores"
+    )
 
 
 @pytest.mark.slow
@@ -207,7 +220,9 @@ def test_sim_1_as_stated(cells: list[Reproduced]) -> None:
 
 def test_means_and_unknown_data_are_judged_as_such() -> None:
     mean = replace(figure(30.0), statistic="mean of 25 data sets")
-    assert verdict(mean, 30.5, error=0.2) == "within error", "both means have such an error: 2 * 0.28"
+    assert verdict(mean, 30.5, error=0.2) == "within error", (
+        "both means have such an error: 2 * 0.28"
+    )
     assert verdict(mean, 30.6, error=0.2) == "higher"
     runs = replace(figure(30.0), statistic="mean of 10 runs", deviation=1.0)
     assert verdict(runs, 30.6) == "within error"
@@ -219,7 +234,11 @@ def test_means_and_unknown_data_are_judged_as_such() -> None:
 
 
 def test_the_reading_that_explains_sim_3_stands_beside_sim_2() -> None:
-    wanted = [f for f in reproducible_now() if f.name == "cbfs" and f.k == 3 and f.dataset.startswith("Sim")]
+    wanted = [
+        f
+        for f in reproducible_now()
+        if f.name == "cbfs" and f.k == 3 and f.dataset.startswith("Sim")
+    ]
     cells = {cell.published.dataset: cell for cell in reproduce(wanted)}
     assert cells["Sim-1"].other_reading is None
     for name, agrees in (("Sim-2", False), ("Sim-3", True)):
@@ -264,14 +283,18 @@ def test_sim_3_agrees_with_print_once_the_variance_is_drawn() -> None:
 @pytest.mark.slow
 @pytest.mark.reference
 def test_other_settings_stand_beside_a_figure(reference_data: Path) -> None:
-    figures = [figure for figure in reproducible_now() if figure.dataset == "Tarragona" and figure.k == 10]
+    figures = [
+        figure for figure in reproducible_now() if figure.dataset == "Tarragona" and figure.k == 10
+    ]
     (meansort,) = reproduce([f for f in figures if f.name == "ps-meansort"], reference_data)
     assert meansort.verdict == "equal"
     assert meansort.common is not None
     assert 37.3 < meansort.common < 37.4, "grouped and measured on z-scores"
     on_eia = [f for f in reproducible_now() if (f.dataset, f.k) == ("EIA", 3)]
     (meansort,) = reproduce([f for f in on_eia if f.name == "ps-meansort"], reference_data)
-    assert meansort.common == pytest.approx(0.4773, abs=5e-5), "on the columns that the others take, too"
+    assert meansort.common == pytest.approx(0.4773, abs=5e-5), (
+        "on the columns that the others take, too"
+    )
     (imhm,) = reproduce([f for f in figures if f.name == "imhm"], reference_data)
     assert imhm.verdict == "equal"
     assert imhm.squared is not None

@@ -23,14 +23,17 @@ def some(name: str, **fields: object) -> list:
     return [
         figure
         for figure in published_figures()
-        if figure.name == name and all(getattr(figure, field) == value for field, value in fields.items())
+        if figure.name == name
+        and all(getattr(figure, field) == value for field, value in fields.items())
     ]
 
 
 def rows_of(text: str) -> list[list[str]]:
     """The rows of the figures."""
     return table_rows(
-        text.partition("## At a glance")[2].partition("\n## ")[2].partition("## What is left out")[0]
+        text.partition("## At a glance")[2]
+        .partition("\n## ")[2]
+        .partition("## What is left out")[0]
     )
 
 
@@ -126,7 +129,9 @@ def test_the_page_in_docs_leaves_nothing_out() -> None:
     text = PAGE.read_text("utf-8")
     rows = rows_of(text)
     figures = all_published()
-    assert sorted((row[1], row[4]) for row in rows) == sorted((str(f.k), printed(f)) for f in figures)
+    assert sorted((row[1], row[4]) for row in rows) == sorted(
+        (str(f.k), printed(f)) for f in figures
+    )
     assert all(row[5] for row in rows), "each has a figure of ours"
     assert sum(int(row[2]) for row in glance_of(text)) == len(figures)
     assert totals_of(text) == Counter(row[8].partition(";")[0] for row in rows)
@@ -158,7 +163,9 @@ def test_the_page_has_every_row_of_the_published_files(reference_data: Path) -> 
     def on_the_page(chosen: list[list[str]]) -> Counter:
         return Counter((row[1], row[3], float(row[4].partition(" ")[0])) for row in chosen)
 
-    assert on_the_page(of_losses) == Counter((r["k"], r["measure"], float(r["value"])) for r in losses)
+    assert on_the_page(of_losses) == Counter(
+        (r["k"], r["measure"], float(r["value"])) for r in losses
+    )
     expected = Counter((r["k"], "groups", float(r["groups"])) for r in groups)
     expected += Counter((r["k"], "smallest group", float(r["minimal_group_size"])) for r in groups)
     assert on_the_page(of_groups) == expected
@@ -167,7 +174,18 @@ def test_the_page_has_every_row_of_the_published_files(reference_data: Path) -> 
 @pytest.mark.slow
 @pytest.mark.reference
 def test_the_page_in_docs_tells_what_comes_out_today(tmp_path: Path, reference_data: Path) -> None:
-    names = ("mdav", "mdav2k", "v-mdav", "cbfs", "tfrp2", "dba2", "mdav2", "mst", "ps-meansort", "mhm-md")
+    names = (
+        "mdav",
+        "mdav2k",
+        "v-mdav",
+        "cbfs",
+        "tfrp2",
+        "dba2",
+        "mdav2",
+        "mst",
+        "ps-meansort",
+        "mhm-md",
+    )
     figures = [figure for name in names for figure in some(name, dataset="Census")]
     write_page(tmp_path / "page.md", list(reproduce(figures, reference_data)), {}, 30.0)
     today = {tuple(row[:7]) for row in rows_of((tmp_path / "page.md").read_text("utf-8"))}

@@ -38,7 +38,9 @@ def release(before: pd.DataFrame) -> pd.DataFrame:
     return after
 
 
-def starred(table: pd.DataFrame, rows: list[int], columns: list[str], marker: Any = "*") -> pd.DataFrame:
+def starred(
+    table: pd.DataFrame, rows: list[int], columns: list[str], marker: Any = "*"
+) -> pd.DataFrame:
     table = table.copy() if marker is None else table.astype(str)
     table.loc[rows, columns] = marker
     return table
@@ -70,7 +72,9 @@ def test_three_suppressed_records_change_no_figure_of_the_others(
     assert len(one.pair.original) == N - 3
     assert one.suppressed is not None
     whole = columns == QUASI
-    assert (one.suppressed.rows, one.suppressed.cells) == ((3, 0) if whole else (0, 3 * len(columns)))
+    assert (one.suppressed.rows, one.suppressed.cells) == (
+        (3, 0) if whole else (0, 3 * len(columns))
+    )
     assert one.as_data()["suppressed"]["rows"] == one.suppressed.rows
     assert f"{N - 3} records" in one.notes[0]
 
@@ -80,7 +84,13 @@ def test_files_and_weights_and_units(tmp_path: Path) -> None:
     after = release(before)
     before.to_csv(tmp_path / "before.csv", index=False)
     starred(after[QUASI], GONE, QUASI).to_csv(tmp_path / "after.csv", index=False)
-    said: dict[str, Any] = {"quasi": QUASI, "weight": "weight", "unit": "home", "k": 2, "measures": MEASURES}
+    said: dict[str, Any] = {
+        "quasi": QUASI,
+        "weight": "weight",
+        "unit": "home",
+        "k": 2,
+        "measures": MEASURES,
+    }
     one = assess_files(tmp_path / "before.csv", tmp_path / "after.csv", **said)
     other = assess(before.drop(index=GONE), after.drop(index=GONE)[QUASI], **said)
     assert values(one) == pytest.approx(values(other), rel=1e-9)

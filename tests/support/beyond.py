@@ -27,9 +27,17 @@ def table_of(records: int = 5000, seed: int = 3, kinds: str = "mixed") -> pa.Tab
     if kinds == "mixed":
         columns |= {
             "debt": pa.array(rng.integers(0, 5000, records), mask=gaps),
-            "score": pa.array(np.where(rng.random(records) < 0.1, np.nan, np.round(rng.standard_normal(records), 1)), mask=gaps),
-            "town": pa.array([f"t{each}" for each in rng.integers(0, 9, records)], mask=rng.random(records) < 0.05),
-        }  # fmt: skip
+            "score": pa.array(
+                np.where(
+                    rng.random(records) < 0.1, np.nan, np.round(rng.standard_normal(records), 1)
+                ),
+                mask=gaps,
+            ),
+            "town": pa.array(
+                [f"t{each}" for each in rng.integers(0, 9, records)],
+                mask=rng.random(records) < 0.05,
+            ),
+        }
     columns |= {
         "w": pa.array(np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)),
         "ill": pa.array([f"i{each}" for each in rng.integers(0, 20, records)]),
@@ -42,9 +50,16 @@ def table_of(records: int = 5000, seed: int = 3, kinds: str = "mixed") -> pa.Tab
 def asked(kinds: str, **more: Any) -> dict[str, Any]:
     quasi = ["age", "income", "rent", *(["debt", "score", "town"] if kinds == "mixed" else [])]
     return {
-        "quasi": quasi, "confidential": ["ill"], "keep": ["id"], "identifier": ["name"], "k": 5, "seed": 7, "effort": "quick",
-        "date": "2026-01-01", **more,
-    }  # fmt: skip
+        "quasi": quasi,
+        "confidential": ["ill"],
+        "keep": ["id"],
+        "identifier": ["name"],
+        "k": 5,
+        "seed": 7,
+        "effort": "quick",
+        "date": "2026-01-01",
+        **more,
+    }
 
 
 def in_passes(
@@ -69,7 +84,9 @@ WAYS = ("memory", "beyond")
 
 
 def tiny_in_passes(monkeypatch: pytest.MonkeyPatch, *given: Any, **more: Any) -> OnDiskRelease:
-    """A run beyond memory of a table of any size, however small; fails where it would be done in memory."""
+    """A run beyond memory of a table of any size, however small; fails where it would be done in
+    memory.
+    """
     for module in (memory_budget, text_input):
         monkeypatch.setattr(module, "needs_plan", lambda *_: True)
     release = in_passes(monkeypatch, *given, **{"chunk": digests.RUN, **more})
@@ -80,7 +97,9 @@ def tiny_in_passes(monkeypatch: pytest.MonkeyPatch, *given: Any, **more: Any) ->
 def run_in(
     way: str, monkeypatch: pytest.MonkeyPatch, source: str | Path, target: str | Path, **more: Any
 ) -> Any:
-    """A run in memory or beyond it, of a table of any size: what holds of one holds of the other."""
+    """A run in memory or beyond it, of a table of any size: what holds of one holds of the
+    other.
+    """
     if way == "memory":
         return anonymize_file(source, target, **more)
     return tiny_in_passes(monkeypatch, source, target, bits=1, **more)

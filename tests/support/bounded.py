@@ -21,12 +21,15 @@ def never_below_bound(points: Any, labels: np.ndarray, k: int) -> None:
     points = np.ascontiguousarray(points, np.float64)
     everything = plain.sse(points, np.zeros(len(points), np.int32))
     assert (
-        plain.sse(points, labels) >= _bound(points.tobytes(), points.shape[1], k).sse - ROUNDING * everything
+        plain.sse(points, labels)
+        >= _bound(points.tobytes(), points.shape[1], k).sse - ROUNDING * everything
     )
 
 
 def release_never_below_bound(values: Any, release: ma.Release, k: int) -> None:
-    """Assert that a release loses no less than is proven for every grouping of these quasi-identifiers, in z-scores."""
+    """Assert that a release loses no less than is proven for every grouping of these
+    quasi-identifiers, in z-scores.
+    """
     values = np.asarray(values, np.float64)
     spread = values.std(axis=0)
     points = (values - values.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)

@@ -1,4 +1,6 @@
-"""Clusters for tests: processes of this machine that nobody else can reach, with blocks and runs set small."""
+"""Clusters for tests: processes of this machine that nobody else can reach, with blocks and runs
+set small.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ ENVIRONMENT = {
 
 
 def dask_setup(worker: Any) -> None:
-    """What every worker does first, whenever it comes: Dask calls this of a module that is preloaded."""
+    """What every worker does first, whenever it comes: Dask calls this of a module that is
+    preloaded.
+    """
     small_blocks.make_small()
     stores.make_store()
 
@@ -48,19 +52,28 @@ def cluster(workers: int = 2, threads: int = 1, **more: Any) -> Iterator[Client]
         warnings.simplefilter("ignore")  # of sockets that Dask leaves to the collector
         with (
             LocalCluster(
-                n_workers=workers, threads_per_worker=threads, processes=True, host="127.0.0.1", dashboard_address=None,
+                n_workers=workers,
+                threads_per_worker=threads,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
                 silence_logs=logging.CRITICAL + 1,
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}, **more,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                **more,
             ) as started,
             Client(started, set_as_default=False) as client,
-        ):  # fmt: skip
+        ):
             yield client
 
 
 def small_budget(chunk: int = 320, bits: int = 2) -> Any:
-    """What takes the place of `Budget.checked`: chunks and buckets of these sizes, so that tables of some thousand records are many."""
+    """What takes the place of `Budget.checked`: chunks and buckets of these sizes, so that tables
+    of some thousand records are many.
+    """
 
     def checked(self: MemoryBudget, *_: Any) -> MemoryBudget:
-        return MemoryBudget(10**9, self.threads, chunk, self.threads, bits, bits, 100, 1000, 100_000)
+        return MemoryBudget(
+            10**9, self.threads, chunk, self.threads, bits, bits, 100, 1000, 100_000
+        )
 
     return checked

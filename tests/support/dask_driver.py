@@ -1,4 +1,6 @@
-"""The command line in a process of its own, with blocks, runs and chunks set small: python dask_driver.py anonymize …"""
+"""The command line in a process of its own, with blocks, runs and chunks set small: python
+dask_driver.py anonymize …
+"""
 
 from __future__ import annotations
 

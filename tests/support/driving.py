@@ -1,4 +1,5 @@
-"""The driver of a plan for so many records, whose tasks are only pretended: prints its peak of memory in MB, and what tasks were told.
+"""The driver of a plan for so many records, whose tasks are only pretended: prints its peak of
+memory in MB, and what tasks were told.
 
 python driving.py RECORDS CHUNK
 """
@@ -26,7 +27,9 @@ AXES = 8
 
 
 class Pretending:
-    """Tells what tasks would tell: each chunk has records in every leaf, each block sends some to a tenth of the shifted ones."""
+    """Tells what tasks would tell: each chunk has records in every leaf, each block sends some to a
+    tenth of the shifted ones.
+    """
 
     def __init__(self, layout: TaskContext, leaves: list[int]) -> None:
         self.layout, self.leaves = layout, leaves
@@ -45,7 +48,9 @@ class Pretending:
             self.asked += 1
             yield getattr(self, task.__name__)(*each)
 
-    def sample_chunk(self, source: Any, first: int, count: int, layout: TaskContext, *_: Any) -> Any:
+    def sample_chunk(
+        self, source: Any, first: int, count: int, layout: TaskContext, *_: Any
+    ) -> Any:
         rng = np.random.default_rng(first)
         sums = Totals([np.zeros((3, 1)) for _ in range(AXES)])
         return {0: rng.lognormal(size=(max(1, 102_400 * count // layout.records), AXES))}, sums
@@ -63,7 +68,13 @@ class Pretending:
         self.leaves[:] = territories[0].leaves
         index = [[leaf, count // self.leaves[0] + 1] for leaf in range(self.leaves[0])]
         squares = [[[0.0]] * 3] * AXES
-        return {"path": f"{room}/route-{first}-{count}.arrow", "index": index, "squares": squares, "low": [0.0] * AXES, "high": [1.0] * AXES}  # fmt: skip
+        return {
+            "path": f"{room}/route-{first}-{count}.arrow",
+            "index": index,
+            "squares": squares,
+            "low": [0.0] * AXES,
+            "high": [1.0] * AXES,
+        }
 
     def work_block_of(self, place: int, *_: Any) -> Any:
         index = [[leaf, 2500] for leaf in range(place % 10, self.leaves[1], 10)]
@@ -82,7 +93,9 @@ def main() -> None:
     records, chunk = int(float(sys.argv[1])), int(sys.argv[2])
     variables = tuple(Variable(f"q{j}") for j in range(AXES))
     space = Space.fit(np.random.default_rng(0).normal(size=(100, AXES)), "zscore")
-    layout = TaskContext(variables, space, tuple(each.name for each in variables), records, 5, "quick", None)
+    layout = TaskContext(
+        variables, space, tuple(each.name for each in variables), records, 5, "quick", None
+    )
     chunks = [(first, min(chunk, records - first)) for first in range(0, records, chunk)]
     pretending = Pretending(layout, [0, 0])
     facts = [NumberFacts(each.name, True, False, records) for each in variables]

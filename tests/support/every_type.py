@@ -1,4 +1,6 @@
-"""Columns of every type that a quasi-identifier can be of: what cells are read from and given back as."""
+"""Columns of every type that a quasi-identifier can be of: what cells are read from and given back
+as.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def with_gap(values: list[Any]) -> list[Any]:
 
 def arrow_types() -> dict[pa.DataType, list[Any]]:
     """Every type of Arrow, and values of it."""
-    kinds: dict[Any, list[Any]] = dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), TOWNS)
+    kinds: dict[Any, list[Any]] = dict.fromkeys(
+        (pa.string(), pa.large_string(), pa.string_view()), TOWNS
+    )
     for ordered in (False, True):
         kinds[pa.dictionary(pa.int16(), pa.string(), ordered)] = TOWNS
     kinds[pa.dictionary(pa.int8(), pa.int64())] = COUNTS
@@ -44,7 +48,9 @@ def arrow_types() -> dict[pa.DataType, list[Any]]:
     kinds |= {pa.date32(): DAYS, pa.date64(): DAYS}
     kinds |= {pa.timestamp(unit, zone): STAMPS for unit in UNITS for zone in ZONES}
     kinds |= {pa.duration(unit): SPANS for unit in UNITS}
-    kinds |= dict.fromkeys((pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")), TIMES)
+    kinds |= dict.fromkeys(
+        (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")), TIMES
+    )
     return kinds
 
 
@@ -56,7 +62,9 @@ def _arrow(values: list[Any], kind: Any) -> pa.ChunkedArray:
         codes = pa.array(
             [None if value is None else levels.index(value) for value in values], kind.index_type
         )
-        whole = pa.DictionaryArray.from_arrays(codes, pa.array(levels, kind.value_type), ordered=kind.ordered)
+        whole = pa.DictionaryArray.from_arrays(
+            codes, pa.array(levels, kind.value_type), ordered=kind.ordered
+        )
     else:
         whole = pa.array(values, kind)
     return pa.chunked_array([whole.slice(0, 2), whole.slice(2)])
@@ -73,9 +81,16 @@ def of_arrow(*, gaps: bool) -> dict[str, pa.Table]:
 def of_polars(*, gaps: bool) -> dict[str, pl.DataFrame]:
     """A table for each type of polars."""
     kinds: list[tuple[Any, list[Any]]] = [
-        (pl.String, TOWNS), (pl.Enum(LEVELS), TOWNS), (pl.Categorical, TOWNS), (pl.Boolean, TRUTHS), (pl.Date, DAYS),
-        (pl.Time, TIMES), (pl.Decimal(12, 2), AMOUNTS), (pl.Float32, FLOATS), (pl.Float64, FLOATS),
-    ]  # fmt: skip
+        (pl.String, TOWNS),
+        (pl.Enum(LEVELS), TOWNS),
+        (pl.Categorical, TOWNS),
+        (pl.Boolean, TRUTHS),
+        (pl.Date, DAYS),
+        (pl.Time, TIMES),
+        (pl.Decimal(12, 2), AMOUNTS),
+        (pl.Float32, FLOATS),
+        (pl.Float64, FLOATS),
+    ]
     kinds += [(pl.Datetime(unit, zone), STAMPS) for unit in ("ms", "us", "ns") for zone in ZONES]
     kinds += [(pl.Duration(unit), SPANS) for unit in ("ms", "us", "ns")]
     kinds += [(kind, COUNTS) for kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64)]
@@ -93,12 +108,26 @@ def of_polars(*, gaps: bool) -> dict[str, pl.DataFrame]:
 def of_pandas(*, gaps: bool) -> dict[str, pd.DataFrame]:
     """A table for each type of pandas."""
     kinds: list[tuple[Any, list[Any]]] = [
-        (object, TOWNS), (object, TRUTHS), (object, AMOUNTS), (object, DAYS), (object, TIMES), (object, COUNTS),
-        ("str", TOWNS), ("string[python]", TOWNS), ("string[pyarrow]", TOWNS), ("category", TOWNS), ("category", COUNTS),
-        (pd.CategoricalDtype(LEVELS, ordered=True), TOWNS), (pd.CategoricalDtype(LEVELS), TOWNS),
+        (object, TOWNS),
+        (object, TRUTHS),
+        (object, AMOUNTS),
+        (object, DAYS),
+        (object, TIMES),
+        (object, COUNTS),
+        ("str", TOWNS),
+        ("string[python]", TOWNS),
+        ("string[pyarrow]", TOWNS),
+        ("category", TOWNS),
+        ("category", COUNTS),
+        (pd.CategoricalDtype(LEVELS, ordered=True), TOWNS),
+        (pd.CategoricalDtype(LEVELS), TOWNS),
         (pd.CategoricalDtype(sorted(set(COUNTS))[::-1], ordered=True), COUNTS),
-        ("boolean", TRUTHS), ("Float32", FLOATS), ("Float64", FLOATS), ("float32", FLOATS), ("float64", FLOATS),
-    ]  # fmt: skip
+        ("boolean", TRUTHS),
+        ("Float32", FLOATS),
+        ("Float64", FLOATS),
+        ("float32", FLOATS),
+        ("float64", FLOATS),
+    ]
     kinds += [(name.replace("i", "I").replace("uI", "UI"), COUNTS) for name in WHOLE]
     kinds += [
         (f"datetime64[{unit}{'' if zone is None else ', ' + zone}]", STAMPS)

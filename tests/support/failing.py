@@ -27,13 +27,19 @@ WHEN = ("before", "half", "after")
 
 
 class Failing:
-    """Counts the calls of saving, and lets the one numbered `at` (from 0) fail: before it did anything, half way, or after it.
+    """Counts the calls of saving, and lets the one numbered `at` (from 0) fail: before it did
+    anything, half way, or after it.
 
     `remain` of the calls after it that are of the same name fail as well.
     """
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, kind: str = "", at: int = -1, when: str = "before", remain: int = 0
+        self,
+        patch: pytest.MonkeyPatch,
+        kind: str = "",
+        at: int = -1,
+        when: str = "before",
+        remain: int = 0,
     ) -> None:
         self.made: list[str] = []
         self.failed = ""

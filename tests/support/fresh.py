@@ -1,4 +1,6 @@
-"""Fresh environments for the tests of the package: with the core dependencies alone, and of other interpreters."""
+"""Fresh environments for the tests of the package: with the core dependencies alone, and of other
+interpreters.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ OLDEST = (3, 11)
 def core_distributions() -> list[importlib.metadata.Distribution]:
     """What `pip install microagg` brings along, and what that brings along: no extra."""
     found: dict[str, importlib.metadata.Distribution] = {}
-    waiting = [each for each in importlib.metadata.requires("microagg") or [] if "extra ==" not in each]
+    waiting = [
+        each for each in importlib.metadata.requires("microagg") or [] if "extra ==" not in each
+    ]
     while waiting:
         wanted = waiting.pop()
         if (
@@ -35,7 +39,8 @@ def core_distributions() -> list[importlib.metadata.Distribution]:
 
 
 def environment_of_core(folder: Path, wheel: Path) -> Path:
-    """A fresh environment with the wheel, and links to the core dependencies of this one; returns its python.
+    """A fresh environment with the wheel, and links to the core dependencies of this one; returns
+    its python.
 
     Installing them again would take a minute, and they would be the same files.
     """
@@ -52,16 +57,32 @@ def environment_of_core(folder: Path, wheel: Path) -> Path:
 
 
 def install(python: Path, *what: Path | str, dependencies: bool = False) -> None:
-    """Install with this environment's pip and the machine's own configuration; a wheel alone needs no index."""
+    """Install with this environment's pip and the machine's own configuration; a wheel alone needs
+    no index.
+    """
     alone = [] if dependencies else ["--no-deps", "--no-index"]
     subprocess.run(
-        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", *alone, *what],
-        check=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            *alone,
+            *what,
+        ],
+        check=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
 
 
 def keep_compiled(python: Path) -> None:
-    """Let an environment of this very interpreter have the kernels that are compiled here already."""
+    """Let an environment of this very interpreter have the kernels that are compiled here
+    already.
+    """
     (site,) = python.parent.parent.glob("lib/python3.*/site-packages/microagg")
     for compiled in (ROOT / "src" / "microagg").rglob("*.nb[ci]"):
         place = site / compiled.relative_to(ROOT / "src" / "microagg")
@@ -70,7 +91,9 @@ def keep_compiled(python: Path) -> None:
 
 
 def interpreters() -> dict[str, Path]:
-    """Every Python of this machine that microagg is for, by its version; those of pyenv included."""
+    """Every Python of this machine that microagg is for, by its version; those of pyenv
+    included.
+    """
     homes = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [shutil.which(f"python3.{minor}") for minor in range(OLDEST[1], 30)]
     candidates += [str(path) for path in sorted(homes.glob("*/bin/python3"))]

@@ -1,4 +1,5 @@
-"""A process that others are forked from: they save releases over one file, and are killed, or race with each other.
+"""A process that others are forked from: they save releases over one file, and are killed, or race
+with each other.
 
 python killing.py FOLDER ENDING kills COUNT, or races COUNT: prints what was found as JSON.
 """
@@ -43,7 +44,9 @@ class Target:
     def holds(self) -> int:
         """Which of the releases lies there; -1 for a mixture."""
         found = {
-            name: what for name, what in tables.snapshot(self.folder).items() if not name.startswith(".")
+            name: what
+            for name, what in tables.snapshot(self.folder).items()
+            if not name.startswith(".")
         }
         return self.whole.index(found) if found in self.whole else -1
 
@@ -75,7 +78,9 @@ def kills(target: Target, count: int) -> dict[str, int]:
         process = target.save_in_a_process(1 - before, 1)
         if (
             number % 4 < 2
-        ):  # at any moment; the others while files are moved, which takes a few thousandths of a second
+            # at any moment; the others while files are moved, which takes a few thousandths of a
+            # second
+        ):
             time.sleep(delays.uniform(0.0, usual))
         else:
             _wait_for(journal_of(target.path), 5.0 * usual)
@@ -83,7 +88,9 @@ def kills(target: Target, count: int) -> dict[str, int]:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
         found["kills"] += 1
-        found["hit the writing"] += any(path.name.startswith(".") for path in target.folder.iterdir())
+        found["hit the writing"] += any(
+            path.name.startswith(".") for path in target.folder.iterdir()
+        )
         found["mixed before recovery"] += target.holds() < 0
         if number % 2:
             clean_folder(target.folder)

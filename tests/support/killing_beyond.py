@@ -1,4 +1,5 @@
-"""A process that others are forked from: they make a release beyond memory, and are killed at random moments.
+"""A process that others are forked from: they make a release beyond memory, and are killed at
+random moments.
 
 python killing_beyond.py FOLDER COUNT: prints what was found as JSON.
 """
@@ -36,14 +37,24 @@ if __name__ == "__main__":  # not where the tests are collected
 
 def run(source: Path, target: Path, *, resume: bool) -> None:
     anonymize_file(
-        source, target, k=5, quasi=["a", "b", "c"], seed=3, effort="quick", date="2026-01-01", memory=1, threads=2,
+        source,
+        target,
+        k=5,
+        quasi=["a", "b", "c"],
+        seed=3,
+        effort="quick",
+        date="2026-01-01",
+        memory=1,
+        threads=2,
         resume=resume,
-    )  # fmt: skip
+    )
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {
-        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith(".")
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if not path.name.startswith(".")
     }
 
 

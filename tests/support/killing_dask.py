@@ -42,13 +42,18 @@ def start(source: Path, target: Path, address: str, *more: str) -> subprocess.Po
     ]
     return subprocess.Popen(
         [sys.executable, str(DRIVER), "anonymize", str(source), str(target), *asked, *more],
-        env={**os.environ, **ENVIRONMENT}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {
-        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith(".")
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if not path.name.startswith(".")
     }
 
 
@@ -89,7 +94,9 @@ def main() -> None:
                 driver.communicate()
                 clean_folder(place)  # ends what a journal has begun
                 found["unverified"] += snapshot(place) not in ({}, whole)
-                again = start(source, place / "out.parquet", address, *(["--resume"] if turn % 4 else []))
+                again = start(
+                    source, place / "out.parquet", address, *(["--resume"] if turn % 4 else [])
+                )
                 again.communicate()
                 found["failed"] += again.returncode != 0
             found["different"] += snapshot(place) != whole

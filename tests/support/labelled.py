@@ -1,4 +1,6 @@
-"""Made tables of every kind of column that files can hold, with labels; and files read by other libraries than ours."""
+"""Made tables of every kind of column that files can hold, with labels; and files read by other
+libraries than ours.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ QUASI = ["age", "sex", "education", "wage"]
 
 
 def made_table(seed: int, records: int = 24) -> pa.Table:
-    """One of the made tables: all kinds of columns, labels, codes that are declared missing, gaps, unicode, leading zeros, long text."""
+    """One of the made tables: all kinds of columns, labels, codes that are declared missing, gaps,
+    unicode, leading zeros, long text.
+    """
     rng = random.Random(seed)
     day, moment = datetime.date(1950, 1, 1), datetime.datetime(1990, 1, 1)
 
@@ -45,9 +49,18 @@ def made_table(seed: int, records: int = 24) -> pa.Table:
             "height": pa.array(column(lambda: round(rng.uniform(1.5, 2.0), 2))),
             "ratio": pa.array(column(lambda: rng.choice([0.1, 1e-7, -2.5e11, 1 / 3]))),
             "large": pa.array(column(lambda: rng.choice([2**40 + 1, -(2**45)]))),
-            "born": pa.array(column(lambda: day + datetime.timedelta(rng.randint(0, 20_000))), pa.date32()),
+            "born": pa.array(
+                column(lambda: day + datetime.timedelta(rng.randint(0, 20_000))), pa.date32()
+            ),
             "seen": pa.array(
-                column(lambda: moment + datetime.timedelta(seconds=rng.randint(0, 10**9), milliseconds=rng.randint(0, 999))),
+                column(
+                    lambda: (
+                        moment
+                        + datetime.timedelta(
+                            seconds=rng.randint(0, 10**9), milliseconds=rng.randint(0, 999)
+                        )
+                    )
+                ),
                 pa.timestamp("ms"),
             ),
             "member": pa.array(column(lambda: rng.random() < 0.5)),
@@ -57,22 +70,28 @@ def made_table(seed: int, records: int = 24) -> pa.Table:
             "region": pa.array(column(lambda: rng.choice(["N", "S"]))),
             "nothing": pa.array([None] * records, pa.string()),
         }
-    )  # fmt: skip
+    )
     return with_labels(
         table,
         {
             "age": Labels("Age in years"),
             "sex": Labels("Sex – 性別", {1: "female", 2: "male", 3: "nobody has this"}, "nominal"),
             "education": Labels("Education", {n: f"level {n}" for n in range(1, 6)}, "ordinal"),
-            "wage": Labels("Wage", {-9: "refused", -8: "not known", -7: "nobody"}, "scale", (*MISSING, -7)),
-            "region": Labels("Region", {"N": "North", "S": "South"}, "nominal", ("S",) if seed % 2 else ()),
+            "wage": Labels(
+                "Wage", {-9: "refused", -8: "not known", -7: "nobody"}, "scale", (*MISSING, -7)
+            ),
+            "region": Labels(
+                "Region", {"N": "North", "S": "South"}, "nominal", ("S",) if seed % 2 else ()
+            ),
             "town": Labels("Town"),
         },
     )
 
 
 def plainly(value: Any) -> Any:
-    """A cell as all libraries have it: numbers as floats, dates as moments, nothing for what is missing."""
+    """A cell as all libraries have it: numbers as floats, dates as moments, nothing for what is
+    missing.
+    """
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, bool | int | float):
@@ -93,7 +112,9 @@ def plainly(value: Any) -> Any:
 
 
 def expected(table: pa.Table, ending: str, *, tags: bool = True) -> dict[str, list[Any]]:
-    """What another library should find in a file of this ending: Stata has letters for codes that are declared missing, or nothing."""
+    """What another library should find in a file of this ending: Stata has letters for codes that
+    are declared missing, or nothing.
+    """
     found = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         cells = [plainly(value) for value in column.to_pylist()]
@@ -101,7 +122,9 @@ def expected(table: pa.Table, ending: str, *, tags: bool = True) -> dict[str, li
         if ending == ".dta" and labels.missing and not pa.types.is_string(field.type):
             codes = sorted({cell for cell in cells if cell is not None and labels.is_missing(cell)})
             letters = dict(zip(codes, "abcdefgh", strict=False))
-            cells = [(letters[cell] if tags else None) if cell in letters else cell for cell in cells]
+            cells = [
+                (letters[cell] if tags else None) if cell in letters else cell for cell in cells
+            ]
         found[field.name] = cells
     return found
 
@@ -109,9 +132,15 @@ def expected(table: pa.Table, ending: str, *, tags: bool = True) -> dict[str, li
 def read_by_others(path: Path) -> dict[str, dict[str, list[Any]]]:
     """The cells of a file as other libraries find them, by the name of the library."""
     reader = {
-        ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow, ".xlsx": _excel, ".sav": _stat, ".zsav": _stat, ".dta": _stata,
+        ".parquet": _parquet,
+        ".arrow": _arrow,
+        ".feather": _arrow,
+        ".xlsx": _excel,
+        ".sav": _stat,
+        ".zsav": _stat,
+        ".dta": _stata,
         ".xpt": _stat,
-    }[path.suffix]  # fmt: skip
+    }[path.suffix]
     return {
         library: {name: [plainly(cell) for cell in cells] for name, cells in columns.items()}
         for library, columns in reader(path).items()
@@ -141,7 +170,13 @@ def _of_pandas(frame: Any) -> dict[str, list[Any]]:
     def cell(value: Any) -> Any:
         if value is None or value is pd.NaT or value is pd.NA:
             return None
-        return value.to_pydatetime() if hasattr(value, "to_pydatetime") else value.item() if hasattr(value, "item") else value  # fmt: skip
+        return (
+            value.to_pydatetime()
+            if hasattr(value, "to_pydatetime")
+            else value.item()
+            if hasattr(value, "item")
+            else value
+        )
 
     return {name: [cell(value) for value in frame[name].tolist()] for name in frame.columns}
 
@@ -172,21 +207,35 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
     import pyreadstat
 
     reader: Any = {
-        ".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport,
-    }[path.suffix]  # fmt: skip
+        ".sav": pyreadstat.read_sav,
+        ".zsav": pyreadstat.read_sav,
+        ".dta": pyreadstat.read_dta,
+        ".xpt": pyreadstat.read_xport,
+    }[path.suffix]
     said = {} if path.suffix == ".xpt" else {"user_missing": True}
     # pyreadstat before 1.3.5 knows a format with the width that it has, not by its name alone
     formats = {
-        ".sav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".zsav": {"extra_datetime_formats": ["DATETIME23.3"]}, ".dta": {},
-        ".xpt": {"extra_date_formats": ["E8601DA", "E8601DA10"], "extra_datetime_formats": ["E8601DT", "E8601DT23.3"]},
-    }[path.suffix]  # fmt: skip
+        ".sav": {"extra_datetime_formats": ["DATETIME23.3"]},
+        ".zsav": {"extra_datetime_formats": ["DATETIME23.3"]},
+        ".dta": {},
+        ".xpt": {
+            "extra_date_formats": ["E8601DA", "E8601DA10"],
+            "extra_datetime_formats": ["E8601DT", "E8601DT23.3"],
+        },
+    }[path.suffix]
     cells, about = reader(str(path), output_format="dict", **said, **formats)
     if path.suffix != ".dta":
-        _to_the_millisecond(cells, reader(str(path), output_format="dict", disable_datetime_conversion=True, **said)[0], path.suffix)  # fmt: skip
+        _to_the_millisecond(
+            cells,
+            reader(str(path), output_format="dict", disable_datetime_conversion=True, **said)[0],
+            path.suffix,
+        )
     return cells, about
 
 
-def _to_the_millisecond(cells: dict[str, list[Any]], counts: dict[str, list[Any]], suffix: str) -> None:
+def _to_the_millisecond(
+    cells: dict[str, list[Any]], counts: dict[str, list[Any]], suffix: str
+) -> None:
     """Moments as the seconds that are stored: pyreadstat before 1.3.5 makes them whole."""
     origin = datetime.datetime(1960, 1, 1) if suffix == ".xpt" else datetime.datetime(1582, 10, 14)
     for name, column in cells.items():

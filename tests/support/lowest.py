@@ -1,7 +1,8 @@
-"""Prints the lowest version of each dependency that pyproject.toml allows, as constraints for pip: what `make test-lowest` installs.
+"""Prints the lowest version of each dependency that pyproject.toml allows, as constraints for pip:
+what `make test-lowest` installs.
 
-Tools of the tests themselves (pytest, openpyxl, …) are not what a user of microagg meets: they are as new as can be. With `--tools` it
-prints those.
+Tools of the tests themselves (pytest, openpyxl, …) are not what a user of microagg meets: they are
+as new as can be. With `--tools` it prints those.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from pathlib import Path
 LIBRARIES = ("pandas", "polars", "duckdb")
 """Of the test extra: those whose tables microagg takes."""
 COMPANIONS = ("pyparsing<3.3",)
-"""What the lowest versions need besides: matplotlib 3.8 calls names that pyparsing deprecates from 3.3 on."""
+"""What the lowest versions need besides: matplotlib 3.8 calls names that pyparsing deprecates from
+3.3 on.
+"""
 TOOLS = ("ruff", "pyright", "import-linter")
 """Of the test extra: what no test imports."""
 
@@ -27,13 +30,16 @@ def lowest(project: dict[str, object]) -> list[str]:
     """
     wanted: list[str] = list(project["dependencies"])  # type: ignore[call-overload]
     for extra, names in project["optional-dependencies"].items():  # type: ignore[attr-defined]
-        wanted += [name for name in names if extra != "test" or re.split(r"\W", name)[0] in LIBRARIES]
+        wanted += [
+            name for name in names if extra != "test" or re.split(r"\W", name)[0] in LIBRARIES
+        ]
     lines = (each.replace(">=", "==") for each in wanted if not each.startswith("microagg["))
     return list(dict.fromkeys(lines))
 
 
 def tools(project: dict[str, object]) -> list[str]:
-    """What the tests themselves need: all of the test extra, but what checks the code without running it.
+    """What the tests themselves need: all of the test extra, but what checks the code without
+    running it.
 
     >>> tools({"optional-dependencies": {"test": ["microagg[all]", "pytest>=8", "ruff>=0.6", "pyright[nodejs]>=1.1"]}})
     ['pytest>=8']

@@ -1,4 +1,6 @@
-"""Certificates of bounds made the slow way, honest ones, and an oracle that looks at every set of records."""
+"""Certificates of bounds made the slow way, honest ones, and an oracle that looks at every set of
+records.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def total_squares(points: np.ndarray) -> float:
 
 def all_sets(n: int, k: int) -> np.ndarray:
     """Every set of k to 2k-1 records: a row of zeros and ones each."""
-    sets = [s for size in range(k, min(2 * k - 1, n) + 1) for s in itertools.combinations(range(n), size)]
+    sets = [
+        s
+        for size in range(k, min(2 * k - 1, n) + 1)
+        for s in itertools.combinations(range(n), size)
+    ]
     rows = np.zeros((len(sets), n))
     for row, members in zip(rows, sets, strict=True):
         row[list(members)] = 1.0
@@ -48,12 +54,16 @@ def reliefs_of(sets: np.ndarray, cut_sets: list[tuple[int, ...]]) -> np.ndarray:
 
 def largest_violation(points: np.ndarray, k: int, pi: np.ndarray, cuts: list[Cut]) -> float:
     sets = all_sets(len(points), k)
-    relief = reliefs_of(sets, [records for records, _ in cuts]) @ np.array([penalty for _, penalty in cuts])
+    relief = reliefs_of(sets, [records for records, _ in cuts]) @ np.array(
+        [penalty for _, penalty in cuts]
+    )
     return float((sets @ pi - relief - costs_of(points, sets)).max())
 
 
 def oracle(points: np.ndarray, certificate: Certificate) -> bool:
-    """Does the certificate prove its claim? The same allowance as the checker's, far below every tampering here."""
+    """Does the certificate prove its claim? The same allowance as the checker's, far below every
+    tampering here.
+    """
     k, claim, sst = certificate["k"], certificate["claim"]["sse"], total_squares(points)
     if claim <= 0.0:
         return True
@@ -114,7 +124,9 @@ def make(
             "digest": digest_of(values),
         },
         "pi": [float(number) for number in pi],
-        "cuts": [{"records": list(records), "penalty": float(penalty)} for records, penalty in cuts],
+        "cuts": [
+            {"records": list(records), "penalty": float(penalty)} for records, penalty in cuts
+        ],
     }
 
 
@@ -127,9 +139,11 @@ def instant(points: np.ndarray, k: int) -> np.ndarray:
 def tight(
     points: np.ndarray, k: int, cut_sets: list[tuple[int, ...]] | None = None, overlooked: int = 0
 ) -> tuple[np.ndarray, list[Cut]]:
-    """The best pi and penalties: the linear program over all sets, then lowered by what the solver's tolerance left.
+    """The best pi and penalties: the linear program over all sets, then lowered by what the
+    solver's tolerance left.
 
-    With `overlooked`, the sets of this size are forgotten: the certificate of a solver with an error.
+    With `overlooked`, the sets of this size are forgotten: the certificate of a solver with an
+    error.
     """
     cut_sets = cut_sets or []
     n, infinity = len(points), highspy.kHighsInf
@@ -158,7 +172,9 @@ def tight(
     model.run()
     assert model.getModelStatus() == highspy.HighsModelStatus.kOptimal
     solution = np.array(model.getSolution().col_value)
-    cuts = [(records, float(p)) for records, p in zip(cut_sets, solution[n:], strict=True) if p > 1e-9]
+    cuts = [
+        (records, float(p)) for records, p in zip(cut_sets, solution[n:], strict=True) if p > 1e-9
+    ]
     pi = solution[:n]
     if overlooked:
         return pi - 1e-6 * np.abs(pi).max(), cuts
@@ -192,7 +208,9 @@ _made: list[tuple[np.ndarray, Certificate]] = []
 
 
 def tight_with_cuts() -> tuple[np.ndarray, Certificate]:
-    """Eleven records in clumps of four and seven: at k = 3 triples and a cut of five carry penalties."""
+    """Eleven records in clumps of four and seven: at k = 3 triples and a cut of five carry
+    penalties.
+    """
     if not _made:
         rng = np.random.default_rng(12)
         values = rng.normal(size=(11, 2)) * [10.0, 3.0] + [100.0, 7.0]

@@ -1,6 +1,8 @@
-"""A made-up file format, as somebody would add it: this module, and one line in the list of formats.
+"""A made-up file format, as somebody would add it: this module, and one line in the list of
+formats.
 
-A ribbon holds a record a line: a mark of its own choice, then a JSON list of texts, null for what is missing.
+A ribbon holds a record a line: a mark of its own choice, then a JSON list of texts, null for what
+is missing.
 """
 
 from __future__ import annotations
@@ -29,12 +31,17 @@ def read(path: Path, mark: str | None = None) -> pa.Table:
     READS.append(path.suffix)
     mark = mark or detect(path)["mark"]
     try:
-        rows = [json.loads(line.removeprefix(mark)) for line in path.read_text("utf-8").splitlines()]
+        rows = [
+            json.loads(line.removeprefix(mark)) for line in path.read_text("utf-8").splitlines()
+        ]
     except ValueError:
         raise InputError(f"{str(path)!r} is not a ribbon; write it anew.") from None
     names, *records = rows
     return pa.table(
-        {name: pa.array([record[j] for record in records], pa.string()) for j, name in enumerate(names)}
+        {
+            name: pa.array([record[j] for record in records], pa.string())
+            for j, name in enumerate(names)
+        }
     )
 
 
@@ -67,8 +74,15 @@ LOSING = replace(RIBBON, write=lambda table, path, mark: write(table.slice(1), p
 LACKING = replace(RIBBON, needs=("json", "no_such_package"), extra="ribbons")
 """One that needs what is not installed."""
 
-CARD = replace(RIBBON, name="card", suffixes=(".card",), options={}, detect=lambda path: {}, read=lambda path: read(path, "!"),
-               write=lambda table, path: write(table, path, "!"))  # fmt: skip
+CARD = replace(
+    RIBBON,
+    name="card",
+    suffixes=(".card",),
+    options={},
+    detect=lambda path: {},
+    read=lambda path: read(path, "!"),
+    write=lambda table, path: write(table, path, "!"),
+)
 """One without options."""
 
 TYPED_CARD = replace(CARD, typed=True)

@@ -1,4 +1,6 @@
-"""Binary files that are damaged, cut off, of another kind, or made to fill a machine: by name, with what is said of each."""
+"""Binary files that are damaged, cut off, of another kind, or made to fill a machine: by name, with
+what is said of each.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,15 @@ from microagg.files.excel.writer import PARTS
 
 ENDINGS = (".xlsx", ".sav", ".zsav", ".dta", ".xpt", ".sas7bdat", ".parquet", ".arrow")
 MAGIC = {
-    ".xlsx": 4, ".sav": 4, ".zsav": 4, ".dta": 11, ".xpt": 28, ".sas7bdat": 32, ".parquet": 4, ".arrow": 8,
-}  # fmt: skip
+    ".xlsx": 4,
+    ".sav": 4,
+    ".zsav": 4,
+    ".dta": 11,
+    ".xpt": 28,
+    ".sas7bdat": 32,
+    ".parquet": 4,
+    ".arrow": 8,
+}
 UNREADABLE = "is not a readable"
 TOO_LARGE = "unpacks to a table that takes more than"
 
@@ -73,7 +82,10 @@ def _workbook(
 def sheet_of(*rows: str) -> str:
     """A sheet of these rows of cells."""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    return f'<worksheet xmlns="{main}"><sheetData>{"".join(f"<row>{row}</row>" for row in rows)}</sheetData></worksheet>'
+    return (
+        "<worksheet "
+        f'xmlns="{main}"><sheetData>{"".join(f"<row>{row}</row>" for row in rows)}</sheetData></worksheet>'
+    )
 
 
 def text(value: str) -> str:
@@ -90,7 +102,9 @@ def _of_excel() -> Iterator[tuple[str, bytes, str]]:
     )
     locked = bytearray(_workbook(table))
     for place in (
-        place for place in range(len(locked)) if locked[place : place + 4] in (b"PK\x03\x04", b"PK\x01\x02")
+        place
+        for place in range(len(locked))
+        if locked[place : place + 4] in (b"PK\x03\x04", b"PK\x01\x02")
     ):
         locked[place + (6 if locked[place + 2] == 3 else 8)] |= 1
     yield "encrypted.xlsx", bytes(locked), "is encrypted"
@@ -109,7 +123,11 @@ def _of_excel() -> Iterator[tuple[str, bytes, str]]:
         "column 2 of",
     )
     yield "same-names.xlsx", _workbook(sheet_of(text("age") * 2, text("1") * 2)), "the same name"
-    yield "no-header.xlsx", _workbook(sheet_of("<c><v>31</v></c>", "<c><v>32</v></c>")), "looks like a record"
+    yield (
+        "no-header.xlsx",
+        _workbook(sheet_of("<c><v>31</v></c>", "<c><v>32</v></c>")),
+        "looks like a record",
+    )
 
 
 def _of_packages() -> Iterator[tuple[str, bytes, str]]:
@@ -140,10 +158,14 @@ def _of_packages() -> Iterator[tuple[str, bytes, str]]:
 
 def _bombs() -> Iterator[tuple[str, bytes, str]]:
     """Small files that unpack to more than the 128 MB that the test says are free."""
-    blank = sheet_of(text("age"), text(" " * 100_000)).replace("</row>", "</row>" + " " * (110 << 20), 1)
+    blank = sheet_of(text("age"), text(" " * 100_000)).replace(
+        "</row>", "</row>" + " " * (110 << 20), 1
+    )
     yield "bomb.xlsx", _workbook(blank), TOO_LARGE
     lying = bytearray(_workbook(blank))
-    for place in (place for place in range(len(lying) - 4) if lying[place : place + 4] == b"PK\x01\x02"):
+    for place in (
+        place for place in range(len(lying) - 4) if lying[place : place + 4] == b"PK\x01\x02"
+    ):
         lying[place + 24 : place + 28] = struct.pack("<I", 1000)
     yield "bomb-that-lies.xlsx", bytes(lying), UNREADABLE
     far = sheet_of(text("age")).replace(
@@ -157,10 +179,14 @@ def _bombs() -> Iterator[tuple[str, bytes, str]]:
     )
     yield "laughs.xlsx", _workbook(laughs + sheet_of(text("age&a11;"), text("1"))), ""
     rows = io.BytesIO()
-    parquet.write_table(pa.table({"age": pa.nulls(20_000_000, pa.int64())}), rows, row_group_size=20_000_000)
+    parquet.write_table(
+        pa.table({"age": pa.nulls(20_000_000, pa.int64())}), rows, row_group_size=20_000_000
+    )
     yield "bomb.parquet", rows.getvalue(), TOO_LARGE
     texts = io.BytesIO()
-    long = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array(["x" * 1_000_000]))
+    long = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 3000, pa.int32()), pa.array(["x" * 1_000_000])
+    )
     parquet.write_table(pa.table({"name": long}), texts, store_schema=False)
     yield "bomb-of-text.parquet", texts.getvalue(), TOO_LARGE
     zeros = io.BytesIO()
@@ -178,6 +204,8 @@ def packed_bomb() -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.zsav"
-        columns = {f"v{number}": pa.repeat(pa.scalar(None, pa.float64()), 40_000) for number in range(240)}
+        columns = {
+            f"v{number}": pa.repeat(pa.scalar(None, pa.float64()), 40_000) for number in range(240)
+        }
         write_table(pa.table(columns), path)
         return path.read_bytes()

@@ -53,7 +53,11 @@ def order(rng: np.random.Generator, n: int, name: str) -> Made:
 
 def order_with_gaps(rng: np.random.Generator, n: int, name: str) -> Made:
     levels = tuple("PQRST")
-    return Variable(name, Kind.ORDINAL, levels, marks=(None,)), rng.integers(0, 5, n), _atoms(rng, n, 1)
+    return (
+        Variable(name, Kind.ORDINAL, levels, marks=(None,)),
+        rng.integers(0, 5, n),
+        _atoms(rng, n, 1),
+    )
 
 
 def two_values(rng: np.random.Generator, n: int, name: str) -> Made:
@@ -71,7 +75,18 @@ def tree(rng: np.random.Generator, n: int, name: str) -> Made:
     return Variable(name, Kind.NOMINAL, levels, hierarchy=Hierarchy(paths)), values, atoms
 
 
-SORTS = [number, number_with_gaps, time, one_number_and_gaps, constant, order, order_with_gaps, two_values, few_values, tree]  # fmt: skip
+SORTS = [
+    number,
+    number_with_gaps,
+    time,
+    one_number_and_gaps,
+    constant,
+    order,
+    order_with_gaps,
+    two_values,
+    few_values,
+    tree,
+]
 
 
 def _categories(drawn: np.ndarray, name: str) -> Made:
@@ -95,7 +110,8 @@ def cells_by_column(cells: Cells) -> list[list[Any]]:
             column = [int(value) for value in column]
         elif atoms is not None:
             column = [
-                value if atom < 0 else ("atom", int(atom)) for value, atom in zip(column, atoms, strict=True)
+                value if atom < 0 else ("atom", int(atom))
+                for value, atom in zip(column, atoms, strict=True)
             ]
         found.append(column)
     return found

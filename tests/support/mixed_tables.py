@@ -1,6 +1,8 @@
-"""Made-up mixed tables and slow releases of them: numbers with gaps and codes, dates, ordered and plain categories.
+"""Made-up mixed tables and slow releases of them: numbers with gaps and codes, dates, ordered and
+plain categories.
 
-Nothing here uses a formula of microagg: a release is made record by record, and `words` says what each cell stands for.
+Nothing here uses a formula of microagg: a release is made record by record, and `words` says what
+each cell stands for.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ TOWNS = ("Ästad", "Bonn", "NA", "Rom", "rom", None)
 
 
 def mixed_cells(seed: int, n: int = 40) -> Cells:
-    """A number with gaps and a code, a whole number without, a date, an ordered column with gaps, a plain one."""
+    """A number with gaps and a code, a whole number without, a date, an ordered column with gaps, a
+    plain one.
+    """
     rng = np.random.default_rng([15, seed])
     variables = (
         Variable("income", marks=(97.0, None)),
@@ -54,7 +58,9 @@ def mixed_groups(seed: int, n: int = 40, k: int = 4) -> np.ndarray:
 
 
 def released_cells(cells: Cells, labels: np.ndarray) -> Cells:
-    """Each cell at its group's rounded mean, lower median or mode; its most frequent atom where values are not more than half."""
+    """Each cell at its group's rounded mean, lower median or mode; its most frequent atom where
+    values are not more than half.
+    """
     assert cells.atoms is not None
     values, atoms = cells.values.copy(), cells.atoms.copy()
     for group in range(int(labels.max()) + 1):

@@ -1,4 +1,6 @@
-"""Made-up mixtures of well separated clusters, for whatever has to find them. Nothing here imports microagg."""
+"""Made-up mixtures of well separated clusters, for whatever has to find them. Nothing here imports
+microagg.
+"""
 
 import numpy as np
 
@@ -6,11 +8,12 @@ import numpy as np
 def mixture(
     seed: int, *, apart: float = 8.0, room: float = 2.0, uneven: float = 3.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points and the centres of their clusters: 3 to 6 Gaussian clusters in 2 to 5 columns, with 5 % uniform noise.
+    """Points and the centres of their clusters: 3 to 6 Gaussian clusters in 2 to 5 columns, with 5
+    % uniform noise.
 
-    Each cluster has a standard deviation of 1 in every column. Centres are drawn from a cube of side
-    apart * room * c^(1/d), at least `apart` from each other; the largest cluster is expected to have up to `uneven`
-    times the records of the smallest.
+    Each cluster has a standard deviation of 1 in every column. Centres are drawn from a cube of
+    side apart * room * c^(1/d), at least `apart` from each other; the largest cluster is expected
+    to have up to `uneven` times the records of the smallest.
     """
     rng = np.random.default_rng(seed)
     c, d, n = int(rng.integers(3, 7)), int(rng.integers(2, 6)), int(rng.integers(300, 1501))

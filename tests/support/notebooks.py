@@ -1,6 +1,8 @@
-"""What happens in a real Jupyter kernel: a program of its own, for what it is made with leaves loops and sockets open.
+"""What happens in a real Jupyter kernel: a program of its own, for what it is made with leaves
+loops and sockets open.
 
-`python notebooks.py` runs the cells in the folder where it is started, and fails where an assertion does.
+`python notebooks.py` runs the cells in the folder where it is started, and fails where an assertion
+does.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ class Kernel:
         self._client = client
 
     def run(self, code: str, *, interrupt_when: Callable[[Any], bool] | None = None) -> Any:
-        """Run a cell and return it with its outputs; interrupt the kernel once, when this is so of the cell."""
+        """Run a cell and return it with its outputs; interrupt the kernel once, when this is so of
+        the cell.
+        """
         import nbformat
 
         cell = nbformat.v4.new_code_cell(code)
@@ -38,7 +42,9 @@ class Kernel:
             watching.join()
         return cell
 
-    def _watch(self, cell: Any, interrupt_when: Callable[[Any], bool] | None, ended: threading.Event) -> None:
+    def _watch(
+        self, cell: Any, interrupt_when: Callable[[Any], bool] | None, ended: threading.Event
+    ) -> None:
         while interrupt_when is not None and not ended.wait(0.05):
             if interrupt_when(cell):
                 self._client.km.interrupt_kernel()
@@ -119,11 +125,12 @@ def main(folder: Path) -> None:
             interrupt_when=lambda cell: any("IL" in text for text in texts(cell)),
         )
         assert [output.output_type for output in kept.outputs] == ["display_data"]
-        assert texts(jupyter.run("kept.stopped, kept.anonymity.holds, kept.anonymity.sizes.min() >= 5")) == [
-            "('interrupted', True, np.True_)"
-        ]
+        assert texts(
+            jupyter.run("kept.stopped, kept.anonymity.holds, kept.anonymity.sizes.min() >= 5")
+        ) == ["('interrupted', True, np.True_)"]
         again = jupyter.run(
-            "again = ma.anonymize(table, settings=kept.settings)\nbool((again.labels == kept.labels).all())"
+            "again = ma.anonymize(table, settings=kept.settings)\nbool((again.labels == "
+            "kept.labels).all())"
         )
         assert texts(again) == ["True"], "a stopped run can be repeated"
 

@@ -1,4 +1,6 @@
-"""Tiny problems, their optimum by trying all partitions, and bounds checked by looking at all sets. Slow; imports no microagg."""
+"""Tiny problems, their optimum by trying all partitions, and bounds checked by looking at all sets.
+Slow; imports no microagg.
+"""
 
 import itertools
 import math
@@ -9,7 +11,9 @@ import plain
 
 
 def tiny_problem(seed):
-    """At most 12 records in 1 to 6 columns, k from 2 to 5: duplicates, constant columns, ties, large offsets."""
+    """At most 12 records in 1 to 6 columns, k from 2 to 5: duplicates, constant columns, ties,
+    large offsets.
+    """
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 6))
     n, d = int(rng.integers(k, 13)), int(rng.integers(1, 7))
@@ -17,7 +21,9 @@ def tiny_problem(seed):
 
 
 def best_loss(points, k):
-    """The least SSE of all partitions into groups of k to 2k - 1, one group for the lowest record left at a time."""
+    """The least SSE of all partitions into groups of k to 2k - 1, one group for the lowest record
+    left at a time.
+    """
     n = len(points)
     if n < 2 * k:
         return cost(points, range(n))

@@ -1,4 +1,6 @@
-"""A table worked on twice, in memory and in passes with very small chunks: both must release the same to the byte."""
+"""A table worked on twice, in memory and in passes with very small chunks: both must release the
+same to the byte.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,16 @@ from microagg.pipeline.on_disk import OnDiskRelease
 
 
 def both_ways(
-    tmp_path: Path, monkeypatch: Any, table: pa.Table, chunk: int = 64, memory: int = 10**8, **settings: Any
+    tmp_path: Path,
+    monkeypatch: Any,
+    table: pa.Table,
+    chunk: int = 64,
+    memory: int = 10**8,
+    **settings: Any,
 ) -> tuple[dict[str, bytes], dict[str, bytes], dict[str, Any]]:
-    """The files of a release in memory, those of one in passes, and the internal manifest of the latter."""
+    """The files of a release in memory, those of one in passes, and the internal manifest of the
+    latter.
+    """
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table, source, row_group_size=100 if chunk == 64 else 5000)
 

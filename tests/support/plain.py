@@ -1,8 +1,8 @@
 """The words the oracles share: slow, plain, and bit for bit what the kernels promise.
 
-Three rules make an oracle agree with a kernel exactly: a squared distance adds its columns in ascending
-order, a centroid is the correctly rounded sum divided by the count, and every tie goes to the lower record
-number (or to the group that was formed first). Nothing here imports microagg.
+Three rules make an oracle agree with a kernel exactly: a squared distance adds its columns in
+ascending order, a centroid is the correctly rounded sum divided by the count, and every tie goes to
+the lower record number (or to the group that was formed first). Nothing here imports microagg.
 """
 
 import math
@@ -22,7 +22,9 @@ def squared_distance(x: Sequence[float], q: Sequence[float]) -> float:
 
 
 def squared_distances(points: np.ndarray, records: Sequence[int], q: np.ndarray) -> np.ndarray:
-    """`squared_distance` of every given record to q: vectorised over records, never over columns."""
+    """`squared_distance` of every given record to q: vectorised over records, never over
+    columns.
+    """
     chosen = points[np.asarray(records, dtype=np.int64)]
     total = np.zeros(len(chosen))
     for j in range(points.shape[1]):
@@ -33,7 +35,9 @@ def squared_distances(points: np.ndarray, records: Sequence[int], q: np.ndarray)
 
 def centroid(points: np.ndarray, records: Iterable[int]) -> np.ndarray:
     members = list(records)
-    return np.array([math.fsum(points[members, j].tolist()) / len(members) for j in range(points.shape[1])])
+    return np.array(
+        [math.fsum(points[members, j].tolist()) / len(members) for j in range(points.shape[1])]
+    )
 
 
 def farthest(points: np.ndarray, remaining: Sequence[int], q: np.ndarray) -> int:
@@ -60,8 +64,12 @@ def farthest_pair(points: np.ndarray, remaining: Sequence[int]) -> tuple[int, in
     return pair
 
 
-def nearest_to_any(points: np.ndarray, remaining: Sequence[int], records: Iterable[int]) -> tuple[int, float]:
-    """The remaining record with the least squared distance to any of the given records, and that distance."""
+def nearest_to_any(
+    points: np.ndarray, remaining: Sequence[int], records: Iterable[int]
+) -> tuple[int, float]:
+    """The remaining record with the least squared distance to any of the given records, and that
+    distance.
+    """
     candidates = np.asarray(remaining, dtype=np.int64)
     least = np.full(len(candidates), np.inf)
     for record in records:
@@ -91,7 +99,9 @@ def join_as_block(points: np.ndarray, groups: list[Group], leftovers: Group) -> 
 def join_one_by_one(
     points: np.ndarray, groups: list[Group], leftovers: Group, *, updated: bool = False
 ) -> None:
-    """Each leftover, by ascending record number, joins its nearest centroid; `updated`: which then moves."""
+    """Each leftover, by ascending record number, joins its nearest centroid; `updated`: which then
+    moves.
+    """
     centroids = [centroid(points, group) for group in groups]
     for record in sorted(leftovers):
         chosen = nearest_centroid(centroids, points[record])
@@ -103,9 +113,11 @@ def join_one_by_one(
 def take_apart(
     points: np.ndarray, groups: list[Group], order: Iterable[int], largest: float = math.inf
 ) -> list[Group]:
-    """Fine-tuning: each group in turn gives its records to the nearest other centroids, if that lowers the SSE.
+    """Fine-tuning: each group in turn gives its records to the nearest other centroids, if that
+    lowers the SSE.
 
-    Centroids are fixed meanwhile; a group of `largest` records takes no more. Groups taken apart become empty.
+    Centroids are fixed meanwhile; a group of `largest` records takes no more. Groups taken apart
+    become empty.
     """
     groups = [sorted(group) for group in groups]
     centroids = {g: centroid(points, group) for g, group in enumerate(groups)}
@@ -132,7 +144,9 @@ def take_apart(
 
 
 def split_large(points: np.ndarray, groups: list[Group], k: int, splitter: Splitter) -> list[Group]:
-    """Every group of 2k records or more partitioned as if it were all the data; empty groups are left out."""
+    """Every group of 2k records or more partitioned as if it were all the data; empty groups are
+    left out.
+    """
     result: list[Group] = []
     for group in groups:
         members = sorted(group)
@@ -148,8 +162,12 @@ def widest_first(points: np.ndarray, groups: list[Group]) -> list[int]:
     return sorted(range(len(groups)), key=lambda g: (-spread(points, groups[g]), g))
 
 
-def pairs_of_groups(points: np.ndarray, k: int, *, while_at_least: int) -> tuple[list[Group], list[int]]:
-    """The loop that the MDAV family shares: the groups it forms, two a turn, and the records it leaves."""
+def pairs_of_groups(
+    points: np.ndarray, k: int, *, while_at_least: int
+) -> tuple[list[Group], list[int]]:
+    """The loop that the MDAV family shares: the groups it forms, two a turn, and the records it
+    leaves.
+    """
     groups: list[Group] = []
     remaining = list(range(len(points)))
     while len(remaining) >= while_at_least:
@@ -169,9 +187,11 @@ def farthest_group(points: np.ndarray, remaining: list[int], k: int) -> Group:
 
 
 def mdav_groups(points: np.ndarray, k: int, leftovers: str = "block") -> list[Group]:
-    """MDAV in the order of forming: Chettri and Borah 2012, algorithm 1, whose leftovers join as a block.
+    """MDAV in the order of forming: Chettri and Borah 2012, algorithm 1, whose leftovers join as a
+    block.
 
-    `nearest-updated` is the ending of Mortazavi, Jalili and Gohargazi 2013; `nearest` is that of MDAV1.
+    `nearest-updated` is the ending of Mortazavi, Jalili and Gohargazi 2013; `nearest` is that of
+    MDAV1.
     """
     groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
     if len(remaining) >= k:
@@ -184,7 +204,9 @@ def mdav_groups(points: np.ndarray, k: int, leftovers: str = "block") -> list[Gr
 
 
 def mdav1_groups(points: np.ndarray, k: int) -> list[Group]:
-    """MDAV-1 in the order of forming: Lin, Wen, Hsieh and Chang 2010, as in Chettri and Borah 2012, algorithm 3."""
+    """MDAV-1 in the order of forming: Lin, Wen, Hsieh and Chang 2010, as in Chettri and Borah 2012,
+    algorithm 3.
+    """
     groups, remaining = pairs_of_groups(points, k, while_at_least=2 * k)
     if len(remaining) >= k:
         groups.append(farthest_group(points, remaining, k))
@@ -207,7 +229,9 @@ def tfrp1_groups(points: np.ndarray, k: int) -> list[Group]:
 
 
 def labels_from_groups(n: int, groups: Iterable[Iterable[int]]) -> np.ndarray:
-    """int32 labels, groups numbered by their lowest record; every record must be in exactly one group."""
+    """int32 labels, groups numbered by their lowest record; every record must be in exactly one
+    group.
+    """
     ordered = sorted((sorted(group) for group in groups), key=lambda group: group[0])
     assert sorted(record for group in ordered for record in group) == list(range(n))
     labels = np.empty(n, dtype=np.int32)
@@ -294,7 +318,9 @@ def _circle(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def _mirrored(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Every record has its mirror image, in small integers: the centroid is 0 and the ties are exact."""
+    """Every record has its mirror image, in small integers: the centroid is 0 and the ties are
+    exact.
+    """
     half = rng.integers(-3, 4, (n // 2, d)).astype(float)
     return rng.permutation(np.vstack([half, -half, np.zeros((n % 2, d))]))
 
@@ -305,7 +331,9 @@ def _equidistant(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def _clustered(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Tight clusters of about as many records as a group has: here variable-size methods extend theirs."""
+    """Tight clusters of about as many records as a group has: here variable-size methods extend
+    theirs.
+    """
     centres = 10.0 * rng.normal(size=(max(1, n // int(rng.integers(3, 12))), d))
     return centres[rng.integers(0, len(centres), n)] + rng.normal(size=(n, d))
 
@@ -334,7 +362,9 @@ KINDS = (
 
 
 def hard_points(rng: np.random.Generator, kind: int | None = None) -> np.ndarray:
-    """Between 2 and 200 records in 1 to 15 columns, of one of the kinds above (drawn when not given)."""
+    """Between 2 and 200 records in 1 to 15 columns, of one of the kinds above (drawn when not
+    given).
+    """
     n = int(rng.integers(2, 26) if rng.random() < 0.3 else rng.integers(20, 201))
     d = int(rng.integers(1, 5) if rng.random() < 0.5 else rng.integers(1, 16))
     make = KINDS[int(rng.integers(len(KINDS))) if kind is None else kind]

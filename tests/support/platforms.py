@@ -1,4 +1,6 @@
-"""Other systems, as far as they can be had here: this one without what they lack, and with what they refuse."""
+"""Other systems, as far as they can be had here: this one without what they lack, and with what
+they refuse.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,21 @@ from microagg.files.commit import system
 
 
 def as_on_windows(patch: pytest.MonkeyPatch) -> None:
-    """No modes, owners, links that are not followed or folders that are opened; open files are neither renamed nor removed."""
+    """No modes, owners, links that are not followed or folders that are opened; open files are
+    neither renamed nor removed.
+    """
     patch.setattr(system, "WINDOWS", True)
     patch.setattr(system, "fcntl", None)
     patch.setattr(system, "msvcrt", Locks())
-    for name in ("fchmod", "geteuid", "getuid", "sysconf", "O_NOFOLLOW", "O_DIRECTORY", "sched_getaffinity"):
+    for name in (
+        "fchmod",
+        "geteuid",
+        "getuid",
+        "sysconf",
+        "O_NOFOLLOW",
+        "O_DIRECTORY",
+        "sched_getaffinity",
+    ):
         patch.delattr(os, name, raising=False)
     patch.delattr(signal, "SIGHUP", raising=False)
     patch.setattr(os, "O_BINARY", 0, raising=False)
@@ -29,7 +41,9 @@ def as_on_windows(patch: pytest.MonkeyPatch) -> None:
 
 
 def as_on_macos(patch: pytest.MonkeyPatch, flushed: list[int]) -> None:
-    """A call of its own to flush a file, no count of processors that may be used, no way to ask for memory."""
+    """A call of its own to flush a file, no count of processors that may be used, no way to ask for
+    memory.
+    """
     own = system.fcntl
 
     def fcntl(descriptor: int, what: int) -> None:
@@ -38,9 +52,12 @@ def as_on_macos(patch: pytest.MonkeyPatch, flushed: list[int]) -> None:
         flushed.append(descriptor)
 
     patch.setattr(
-        system, "fcntl",
-        SimpleNamespace(flock=own.flock, LOCK_EX=own.LOCK_EX, LOCK_NB=own.LOCK_NB, F_FULLFSYNC=51, fcntl=fcntl),
-    )  # fmt: skip
+        system,
+        "fcntl",
+        SimpleNamespace(
+            flock=own.flock, LOCK_EX=own.LOCK_EX, LOCK_NB=own.LOCK_NB, F_FULLFSYNC=51, fcntl=fcntl
+        ),
+    )
     for name in ("sched_getaffinity", "sysconf"):
         patch.delattr(os, name, raising=False)
 
@@ -77,7 +94,9 @@ def _of_closed_files(call: Any) -> Any:
     def refused(*paths: Any, **more: Any) -> Any:
         wanted = {_identity(path) for path in paths} - {None}
         if wanted & {_identity(int(entry.name)) for entry in Path("/proc/self/fd").iterdir()}:
-            raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used")
+            raise PermissionError(
+                errno.EACCES, "The process cannot access the file because it is being used"
+            )
         return call(*paths, **more)
 
     return refused

@@ -1,4 +1,5 @@
-"""l-diversity, t-closeness and units the slow way, with fractions: an independent checker. Nothing here imports microagg.
+"""l-diversity, t-closeness and units the slow way, with fractions: an independent checker. Nothing
+here imports microagg.
 
 A value that is None, or an `Atom`, is not known: missing, or a special code.
 """
@@ -52,7 +53,9 @@ def is_recursive(values: Sequence[Any], members: Sequence[int], l: int, c: float
 
 
 def distance(values: Sequence[Any], members: Sequence[int], *, nominal: bool) -> Fraction:
-    """The earth mover's distance between some records and all of them, exactly; with atoms in an order, a bound on it."""
+    """The earth mover's distance between some records and all of them, exactly; with atoms in an
+    order, a bound on it.
+    """
     atoms = {value for value in values if is_atom(value)}
     if nominal or not atoms:
         return _moved([values[i] for i in members], values, nominal=nominal)

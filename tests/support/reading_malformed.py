@@ -1,6 +1,8 @@
-"""A process that reads malformed files by the command line, each in a child of its own with little memory; prints what each said.
+"""A process that reads malformed files by the command line, each in a child of its own with little
+memory; prints what each said.
 
-python reading_malformed.py FOLDER MEGABYTES: JSON of [exit code, what was said] by the name of the file.
+python reading_malformed.py FOLDER MEGABYTES: JSON of [exit code, what was said] by the name of the
+file.
 """
 
 from __future__ import annotations

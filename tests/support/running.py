@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 600.0
-"""Seconds after which a process that a test started is ended: only one that hangs gets there, however busy the machine."""
+"""Seconds after which a process that a test started is ended: only one that hangs gets there,
+however busy the machine.
+"""
 
 _running: dict[subprocess.Popen[str], threading.Timer] = {}
 _overdue: set[int] = set()
@@ -52,7 +54,9 @@ def start(
     errors: int = subprocess.PIPE,
     patience: float = PATIENCE,
 ) -> subprocess.Popen[str]:
-    """Start `python ARGUMENTS` in a folder; it listens to Ctrl-C, and it does not outlive its test."""
+    """Start `python ARGUMENTS` in a folder; it listens to Ctrl-C, and it does not outlive its
+    test.
+    """
     with _ctrl_c_heard():
         process = subprocess.Popen(
             [sys.executable, *map(str, arguments)],
@@ -75,17 +79,23 @@ def start(
 def finish(process: subprocess.Popen[str]) -> Outcome:
     """Wait for a process and tell what it said."""
     out, err = process.communicate()
-    assert process.pid not in _overdue, f"did not end by itself; it said {out[-2000:]!r} and {err or ''!r}"
+    assert process.pid not in _overdue, (
+        f"did not end by itself; it said {out[-2000:]!r} and {err or ''!r}"
+    )
     return Outcome(process.returncode, out, err or "")
 
 
-def run(*arguments: str | Path, folder: Path, environment: Mapping[str, str] | None = None) -> Outcome:
+def run(
+    *arguments: str | Path, folder: Path, environment: Mapping[str, str] | None = None
+) -> Outcome:
     """Run `python ARGUMENTS` in a folder to its end."""
     return finish(start(*arguments, folder=folder, environment=environment))
 
 
 def end_all() -> None:
-    """End every process that was started, with those it started itself; `conftest.py` does so after each test."""
+    """End every process that was started, with those it started itself; `conftest.py` does so after
+    each test.
+    """
     while _running:
         process, timer = _running.popitem()
         timer.cancel()
@@ -112,8 +122,8 @@ def _kill(process: subprocess.Popen[str]) -> None:
 def _ctrl_c_heard() -> Iterator[None]:
     """What is started within does not ignore Ctrl-C.
 
-    A shell makes its background jobs ignore it, and whatever they start inherits that. A handler is not inherited: with one
-    in place, a new process gets the default.
+    A shell makes its background jobs ignore it, and whatever they start inherits that. A handler is
+    not inherited: with one in place, a new process gets the default.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -1,4 +1,6 @@
-"""SAS's own files for tests. No library writes them for Python, but ReadStat in C does, and pyreadstat ships it: called from there."""
+"""SAS's own files for tests. No library writes them for Python, but ReadStat in C does, and
+pyreadstat ships it: called from there.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def _library() -> Any:
 
 
 def write(columns: dict[str, list[Any]], path: Path, formats: dict[str, str] | None = None) -> Path:
-    """Write numbers and texts; in a column of numbers, a letter stands for a tagged missing value, None for a plain one."""
+    """Write numbers and texts; in a column of numbers, a letter stands for a tagged missing value,
+    None for a plain one.
+    """
     library, pointer = _library(), ctypes.c_void_p
     made = bytearray()
 
@@ -36,7 +40,12 @@ def write(columns: dict[str, list[Any]], path: Path, formats: dict[str, str] | N
         text = all(isinstance(cell, str) and len(cell) > 1 for cell in cells if cell is not None)
         width = max((len(cell.encode()) for cell in cells if cell), default=1) if text else 0
         kind = STRING if text else DOUBLE
-        variables[name] = (pointer(library.readstat_add_variable(writer, name.encode(), kind, ctypes.c_size_t(width))), text)  # fmt: skip
+        variables[name] = (
+            pointer(
+                library.readstat_add_variable(writer, name.encode(), kind, ctypes.c_size_t(width))
+            ),
+            text,
+        )
         library.readstat_variable_set_label(variables[name][0], f"label of {name}".encode())
         if name in (formats or {}):
             library.readstat_variable_set_format(variables[name][0], (formats or {})[name].encode())

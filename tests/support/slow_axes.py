@@ -1,6 +1,8 @@
-"""The encoding of mixed tables by the book: plain Python, a cell at a time. Nothing here imports microagg.
+"""The encoding of mixed tables by the book: plain Python, a cell at a time. Nothing here imports
+microagg.
 
-A cell is a number (or a level's place), or an atom as ("atom", which). `axes_of` gives a function from a cell to its coordinates.
+A cell is a number (or a level's place), or an atom as ("atom", which). `axes_of` gives a function
+from a cell to its coordinates.
 """
 
 import bisect
@@ -51,7 +53,9 @@ def scaling(values, scale, unit):
 
 
 def axes_of(column, kind, scale, importance=1.0, unit="", paths=None):
-    """A function from a cell to its coordinates; `paths` has a path for each level of a nominal column, None for missing."""
+    """A function from a cell to its coordinates; `paths` has a path for each level of a nominal
+    column, None for missing.
+    """
     if kind == "nominal":
         return _categories(column, scale, importance, paths)
     values = [cell for cell in column if not is_atom(cell)]
@@ -61,7 +65,9 @@ def axes_of(column, kind, scale, importance=1.0, unit="", paths=None):
         )
     scaled = scaling(values, scale, unit)
     home = statistics.fmean([scaled(x) for x in values])
-    variance = 1 / QUARTILES**2 if scale == "robust" else statistics.pvariance([scaled(x) for x in values])
+    variance = (
+        1 / QUARTILES**2 if scale == "robust" else statistics.pvariance([scaled(x) for x in values])
+    )
     atoms = sorted({cell for cell in column if is_atom(cell)})
 
     def raw(cell):
@@ -69,13 +75,16 @@ def axes_of(column, kind, scale, importance=1.0, unit="", paths=None):
         return [home if is_atom(cell) else scaled(cell), *own]
 
     together = atoms and scale in ("zscore", "rank")
-    factor = math.sqrt(importance / (total_variance([raw(cell) for cell in column]) if together else 1.0))
+    factor = math.sqrt(
+        importance / (total_variance([raw(cell) for cell in column]) if together else 1.0)
+    )
     return lambda cell: [factor * x for x in raw(cell)]
 
 
 def _categories(column, scale, importance, paths):
     def raw(cell):
-        if cell not in column and not isinstance(cell, int):  # a number, where all other values are equal
+        # a number, where all other values are equal
+        if cell not in column and not isinstance(cell, int):
             cell = "value"
         path = [cell]
         if paths is not None:

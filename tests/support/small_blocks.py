@@ -1,4 +1,6 @@
-"""Sizes of blocks, runs and pieces set small, so that tables of some thousand records take all the ways of very large ones."""
+"""Sizes of blocks, runs and pieces set small, so that tables of some thousand records take all the
+ways of very large ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An object store for tests: the scheme shelf://, whose paths are folders of this machine; `shelf(path)` is an address of it."""
+"""An object store for tests: the scheme shelf://, whose paths are folders of this machine;
+`shelf(path)` is an address of it.
+"""
 
 from __future__ import annotations
 

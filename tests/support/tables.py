@@ -1,6 +1,7 @@
 """Small tables that many tests start from, and ways to look at what a run left behind.
 
-Every value is a canary: odd enough that it cannot turn up in a message, a manifest or a summary by chance.
+Every value is a canary: odd enough that it cannot turn up in a message, a manifest or a summary by
+chance.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ import pyarrow.parquet as parquet
 from microagg.files.commit.writing import write_table
 from microagg.files.formats import formats
 
-ENDINGS = tuple(suffix for format in formats() if not format.read_only for suffix in format.suffixes)
+ENDINGS = tuple(
+    suffix for format in formats() if not format.read_only for suffix in format.suffixes
+)
 """Of all formats that are written: what every format must keep is asked of these."""
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 QUASI = ["income", "debt"]
-ROLES = ["--quasi", "income,debt", "--identifier", "name", "--confidential", "disease", "--keep", "code"]
+ROLES = [
+    "--quasi",
+    "income,debt",
+    "--identifier",
+    "name",
+    "--confidential",
+    "disease",
+    "--keep",
+    "code",
+]
 """The roles of `people`, as a user would type them."""
 
 
@@ -48,7 +60,10 @@ def people(n: int = 12) -> pa.Table:
 
 def csv_text(table: pa.Table, delimiter: str = ",") -> str:
     """A csv file as somebody would have typed it: nothing quoted, a gap for what is missing."""
-    rows = [table.column_names, *([_cell(value) for value in row.values()] for row in table.to_pylist())]
+    rows = [
+        table.column_names,
+        *([_cell(value) for value in row.values()] for row in table.to_pylist()),
+    ]
     return "".join(delimiter.join(row) + "\n" for row in rows)
 
 

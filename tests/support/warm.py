@@ -1,4 +1,5 @@
-"""Compile the kernels that tests use, once: several processes that start together would each compile the same.
+"""Compile the kernels that tests use, once: several processes that start together would each
+compile the same.
 
 python tests/support/warm.py
 """
@@ -32,15 +33,23 @@ def _one_of_each() -> Iterator[str]:
 
 
 def _saved() -> None:
-    """A release on its way to a file: rows are shuffled by a hash, loss is measured run by run, categories are turned."""
+    """A release on its way to a file: rows are shuffled by a hash, loss is measured run by run,
+    categories are turned.
+    """
     rng = np.random.default_rng(0)
-    numbers = {"age": rng.integers(20, 60, 40), "income": rng.normal(size=40), "w": rng.uniform(1, 2, 40)}
+    numbers = {
+        "age": rng.integers(20, 60, 40),
+        "income": rng.normal(size=40),
+        "w": rng.uniform(1, 2, 40),
+    }
     tables = pa.table(numbers), pa.table({**numbers, "town": [f"t{i % 3}" for i in range(40)]})
     with tempfile.TemporaryDirectory() as folder:
         for table in tables:
             for weight in (None, "w"):
                 quasi = [name for name in table.column_names if name != "w"]
-                release = ma.anonymize(table, 3, quasi, weight=weight, rest="drop", effort="quick", seed=1)
+                release = ma.anonymize(
+                    table, 3, quasi, weight=weight, rest="drop", effort="quick", seed=1
+                )
                 release.save(Path(folder) / "out.parquet")
 
 

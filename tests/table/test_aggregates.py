@@ -1,4 +1,6 @@
-"""What a group releases: every aggregate against its definition, in plain Python, record by record."""
+"""What a group releases: every aggregate against its definition, in plain Python, record by
+record.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,9 @@ def mixed(seed: int) -> tuple[Cells, np.ndarray, int]:
     sizes = rng.integers(k, 2 * k, groups)
     n = int(sizes.sum())
     labels = rng.permutation(np.repeat(np.arange(groups), sizes)).astype(np.int32)
-    values = np.column_stack([rng.integers(0, 12, n), rng.integers(0, 3, n), rng.integers(0, 5, n)]).astype(
-        float
-    )
+    values = np.column_stack(
+        [rng.integers(0, 12, n), rng.integers(0, 3, n), rng.integers(0, 5, n)]
+    ).astype(float)
     atoms = np.full((n, 3), NO_ATOM, np.int16)
     for j in (0, 1):
         gone = rng.random(n) < rng.choice([0.0, 0.2, 0.6, 1.0])
@@ -50,7 +52,8 @@ def mixed(seed: int) -> tuple[Cells, np.ndarray, int]:
     return Cells(VARIABLES, values, atoms), labels, k
 
 
-# cells as people read them: an atom is ("atom", place), a value a number, or a place among the levels
+# cells as people read them: an atom is ("atom", place), a value a number, or a place among the
+# levels
 
 
 def cell(cells: Cells, i: int, j: int) -> Any:
@@ -99,13 +102,17 @@ def span(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
 def ancestor(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
     tree = variable.hierarchy
     assert tree is not None
-    names = {str(int(v)) if variable.kind is Kind.NUMERIC else variable.levels[int(v)] for v in column}
+    names = {
+        str(int(v)) if variable.kind is Kind.NUMERIC else variable.levels[int(v)] for v in column
+    }
     if names == {None}:
         return None
     if None in names:
         return next(iter(tree.paths.values()))[-1]
     return next(
-        level[0] for level in zip(*(tree.paths[name] for name in names), strict=True) if len(set(level)) == 1
+        level[0]
+        for level in zip(*(tree.paths[name] for name in names), strict=True)
+        if len(set(level)) == 1
     )
 
 
@@ -141,15 +148,20 @@ FITTING = [
 def test_an_aggregate_of_values_against_its_definition(j: int, how: str) -> None:
     for seed in range(200):
         cells, labels, k = mixed(seed)
-        found = aggregated(cells, labels, how={VARIABLES[j].name: how}, precision="column", k=k, seed=seed)
+        found = aggregated(
+            cells, labels, how={VARIABLES[j].name: how}, precision="column", k=k, seed=seed
+        )
         expected = released_by_rule(cells, labels, k, j, how)
         assert [shown(found.cells, i, j) for i in range(len(cells))] == expected, seed
         before = [
-            is_atom(cell(cells, i, j)) or (j == 2 and cells.values[i, j] == 4) for i in range(len(cells))
+            is_atom(cell(cells, i, j)) or (j == 2 and cells.values[i, j] == 4)
+            for i in range(len(cells))
         ]
         after = [is_atom(each) or each is None or (j == 2 and each == 4) for each in expected]
         assert found.filled[j] == sum(b and not a for b, a in zip(before, after, strict=True)), seed
-        assert found.blanked[j] == sum(a and not b for b, a in zip(before, after, strict=True)), seed
+        assert found.blanked[j] == sum(a and not b for b, a in zip(before, after, strict=True)), (
+            seed
+        )
         groups = [expected[labels.tolist().index(g)] for g in range(int(labels.max()) + 1)]
         assert found.of_values[:, j].tolist() == [not is_atom(each) for each in groups], seed
 
@@ -180,7 +192,9 @@ def test_draws_of_columns_and_groups_go_their_own_ways() -> None:
 
 
 class Squares:
-    """A space of z-scores without width, in plain Python: exact fractions, so that ties are ties."""
+    """A space of z-scores without width, in plain Python: exact fractions, so that ties are
+    ties.
+    """
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
         assert all(variable.coarse for variable in after.variables)
@@ -229,14 +243,17 @@ def test_each_kind_has_its_own_default() -> None:
 
 
 class TestTheRuleForAtoms:
-    """Groups with atoms and values, one by one; v is a value, the others are atoms in the order of their marks."""
+    """Groups with atoms and values, one by one; v is a value, the others are atoms in the order of
+    their marks.
+    """
 
     @pytest.mark.parametrize(
         ("group", "k", "expected"),
         [
             ("vv-", 2, "v"),
             ("v-", 2, "-"),  # a tie would publish one person's value
-            ("v-x", 2, "x"),  # ties of atoms: as often in the table, so the order of the marks, missing last
+            # ties of atoms: as often in the table, so the order of the marks, missing last
+            ("v-x", 2, "x"),
             ("vvx", 3, "x"),  # two values are fewer than min(k, 3)
             ("vvvx", 3, "v"),
             ("vvv--", 5, "v"),
@@ -272,7 +289,9 @@ def test_lower_medians_of_all_sorts_of_numbers(scale: float) -> None:
     rng = np.random.default_rng(2)
     column = rng.integers(-40, 4000, 300) * scale
     labels = rng.permutation(np.arange(300) % 41)
-    expected = [sorted(column[labels == g].tolist())[((labels == g).sum() - 1) // 2] for g in range(41)]
+    expected = [
+        sorted(column[labels == g].tolist())[((labels == g).sum() - 1) // 2] for g in range(41)
+    ]
     assert Groups.of(labels).lower_medians(column).tolist() == expected
 
 
@@ -309,13 +328,19 @@ class TestPlainTables:
 def test_half_of_a_long_number_is_rounded_to_even_where_it_lies() -> None:
     variable = Variable("account", origin=10**17 + 1)
     cells = Cells((variable,), np.array([[0.0], [1.0], [2.0], [3.0]]))
-    found = aggregated(cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0)
-    assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 3.0, 3.0], "…001.5 and …003.5 become …002 and …004"
+    found = aggregated(
+        cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
+    )
+    assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 3.0, 3.0], (
+        "…001.5 and …003.5 become …002 and …004"
+    )
 
 
 def test_means_of_times_keep_the_step_of_the_column() -> None:
     cells = Cells((Variable("day", origin=7, unit="D"),), np.array([[0.0], [1.0], [0.0], [3.0]]))
-    found = aggregated(cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0)
+    found = aggregated(
+        cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
+    )
     assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 1.0, 1.0], "days 7.5 and 8.5 become 8"
     assert found.means.values[:, 0].tolist() == [0.5, 0.5, 1.5, 1.5]
 
@@ -326,17 +351,30 @@ class Stepped(Variable):
 
 
 def test_means_of_stamps_on_the_hour_are_on_the_hour() -> None:
-    cells = Cells((Stepped("at", origin=3600, unit="s"),), np.array([[0.0], [3600.0], [0.0], [3 * 3600.0]]))
-    found = aggregated(cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0)
-    assert found.cells.values[:, 0].tolist() == [3600.0] * 4, "half past one and half past two become two"
+    cells = Cells(
+        (Stepped("at", origin=3600, unit="s"),), np.array([[0.0], [3600.0], [0.0], [3 * 3600.0]])
+    )
+    found = aggregated(
+        cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
+    )
+    assert found.cells.values[:, 0].tolist() == [3600.0] * 4, (
+        "half past one and half past two become two"
+    )
 
 
 def test_the_one_who_knows_the_type_writes_ranges_of_times() -> None:
     cells = Cells((Variable("lasted", origin=60, unit="s"),), np.array([[0.0], [60.0]]))
     found = aggregated(
-        cells, np.zeros(2, np.int32), how={"lasted": "range"}, precision="column", k=2, seed=0,
-        texts=lambda variable, numbers: [f"{int(variable.origin + each) // 60} min" for each in numbers],
-    )  # fmt: skip
+        cells,
+        np.zeros(2, np.int32),
+        how={"lasted": "range"},
+        precision="column",
+        k=2,
+        seed=0,
+        texts=lambda variable, numbers: [
+            f"{int(variable.origin + each) // 60} min" for each in numbers
+        ],
+    )
     assert found.cells.variables[0].levels == ("1 min..2 min",)
 
 
@@ -347,12 +385,15 @@ class TestWhatDoesNotFit:
     def test_an_aggregate_of_another_kind(self, j: int, how: str) -> None:
         variable = VARIABLES[j]
         with pytest.raises(
-            InputError, match=f"{how!r} does not fit column {variable.name!r}, which is {variable.kind}"
+            InputError,
+            match=f"{how!r} does not fit column {variable.name!r}, which is {variable.kind}",
         ):
             check_aggregates(VARIABLES, {variable.name: how})
 
     def test_it_says_what_fits(self) -> None:
-        with pytest.raises(InputError, match="; mode, draw and medoid do, and generalise with a hierarchy"):
+        with pytest.raises(
+            InputError, match="; mode, draw and medoid do, and generalise with a hierarchy"
+        ):
             check_aggregates(VARIABLES, {"town": "mean"})
 
     @pytest.mark.parametrize(
@@ -371,7 +412,9 @@ class TestWhatDoesNotFit:
         cells = Cells.plain(np.arange(8.0).reshape(4, 2), ["a", "b"])
         labels = np.zeros((4, 2), np.int32)
         with pytest.raises(InputError, match="groups of whole records"):
-            aggregated(cells, labels, how={"a": "medoid"}, precision="column", k=2, seed=0, space=Squares())
+            aggregated(
+                cells, labels, how={"a": "medoid"}, precision="column", k=2, seed=0, space=Squares()
+            )
 
 
 class TestTextsOfRanges:
@@ -382,7 +425,11 @@ class TestTextsOfRanges:
             (Variable("x"), [-3.0, 1e16], "-3..10000000000000000"),
             (Variable("x"), [1e-12, 2.0], "0.000000000001..2"),
             (Variable("x", single=True), [float(np.float32(1.1)), 2.0], "1.1..2"),
-            (Variable("x", origin=10**17 + 1), [0.0, 5.0], "100000000000000001..100000000000000006"),
+            (
+                Variable("x", origin=10**17 + 1),
+                [0.0, 5.0],
+                "100000000000000001..100000000000000006",
+            ),
             (Variable("day", origin=20_000, unit="D"), [0.0, 31.0], "2024-10-04..2024-11-04"),
             (Variable("code", Kind.ORDINAL, (1, 2.5, 7)), [1.0, 2.0], "2.5..7"),
         ],
@@ -390,6 +437,8 @@ class TestTextsOfRanges:
     def test_one(self, variable: Variable, column: list[float], text: str) -> None:
         cells = Cells((variable,), np.array(column).reshape(-1, 1))
         how = {variable.name: "range"}
-        found = aggregated(cells, np.zeros(2, np.int32), how=how, precision="column", k=2, seed=0).cells
+        found = aggregated(
+            cells, np.zeros(2, np.int32), how=how, precision="column", k=2, seed=0
+        ).cells
         assert found.variables[0].levels == (text,)
         assert found.variables[0].coarse

@@ -1,4 +1,6 @@
-"""Columns as axes, against the book: every scale, every sort of column, atoms, trees, importance."""
+"""Columns as axes, against the book: every scale, every sort of column, atoms, trees,
+importance.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,13 @@ def slow_vectors(cells: Cells, scale: str, importance: dict[str, float]) -> list
     found = []
     for variable, column in zip(cells.variables, mixed.cells_by_column(cells), strict=True):
         axes = slow_axes.axes_of(
-            column, str(variable.kind), scale, importance.get(variable.name, 1.0), variable.unit, mixed.paths_of(variable),
-        )  # fmt: skip
+            column,
+            str(variable.kind),
+            scale,
+            importance.get(variable.name, 1.0),
+            variable.unit,
+            mixed.paths_of(variable),
+        )
         found.append([axes(cell) for cell in column])
     return found
 
@@ -39,7 +46,10 @@ def slow_squared_distances(vectors: list[list[list[float]]]) -> np.ndarray:
     n = len(vectors[0])
     return np.array(
         [
-            [math.fsum(slow_axes.squared(column[i], column[j]) for column in vectors) for j in range(n)]
+            [
+                math.fsum(slow_axes.squared(column[i], column[j]) for column in vectors)
+                for j in range(n)
+            ]
             for i in range(n)
         ]
     )
@@ -51,7 +61,9 @@ def test_each_sort_of_column_follows_the_book(scale: str, sort: Any) -> None:
     for seed, n in enumerate((2, 3, 7, 20)):
         variable, values, atoms = sort(np.random.default_rng(seed), n, "x")
         values = np.where(atoms >= 0, np.nan, values).reshape(-1, 1)
-        cells = Cells((variable,), values, atoms.reshape(-1, 1).astype(np.int16) if variable.marks else None)
+        cells = Cells(
+            (variable,), values, atoms.reshape(-1, 1).astype(np.int16) if variable.marks else None
+        )
         importance = {"x": 2.5} if seed % 2 else {}
         expected = slow_squared_distances(slow_vectors(cells, scale, importance))
         points = Space.fit(cells, scale, importance).points(cells)
@@ -69,10 +81,15 @@ def test_mixed_tables_follow_the_book(scale: str, seed: int) -> None:
     points = space.points(cells)
     assert points.flags.c_contiguous
     assert space.exact
-    np.testing.assert_allclose(squared_distances(points), expected, rtol=1e-12, atol=1e-12 * expected.max())
+    np.testing.assert_allclose(
+        squared_distances(points), expected, rtol=1e-12, atol=1e-12 * expected.max()
+    )
     labels = np.random.default_rng(seed).integers(0, 4, 25).astype(np.int32)
     labels[:4] = range(4)
-    for found, groups in ((space.within(cells, labels), labels.tolist()), (space.total(cells), [0] * 25)):
+    for found, groups in (
+        (space.within(cells, labels), labels.tolist()),
+        (space.total(cells), [0] * 25),
+    ):
         wanted = math.fsum(slow_axes.within(column, groups) for column in vectors)
         assert found == pytest.approx(wanted, rel=1e-11)
 
@@ -86,13 +103,18 @@ def test_every_column_that_varies_has_the_same_say(scale: str, seed: int) -> Non
     assert space.total(cells) == pytest.approx(40 * len(varying), rel=1e-12)
     assert space.column_totals(cells)[varying] == pytest.approx(40.0, rel=1e-12)
     points = space.points(cells)
-    assert np.square(points - points.mean(axis=0)).sum() == pytest.approx(40 * len(varying), rel=1e-12)
+    assert np.square(points - points.mean(axis=0)).sum() == pytest.approx(
+        40 * len(varying), rel=1e-12
+    )
 
 
-def nominal(values: np.ndarray, hierarchy: Hierarchy | None = None, levels: tuple[Any, ...] = ()) -> Cells:
+def nominal(
+    values: np.ndarray, hierarchy: Hierarchy | None = None, levels: tuple[Any, ...] = ()
+) -> Cells:
     levels = levels or tuple(f"{level:05d}" for level in range(int(values.max()) + 1))
     return Cells(
-        (Variable("x", Kind.NOMINAL, levels, hierarchy=hierarchy),), values.reshape(-1, 1).astype(float)
+        (Variable("x", Kind.NOMINAL, levels, hierarchy=hierarchy),),
+        values.reshape(-1, 1).astype(float),
     )
 
 
@@ -109,7 +131,13 @@ def test_nominal_values_are_equally_far_apart(scale: str, count: int) -> None:
     np.testing.assert_allclose(distances, distances[0], rtol=1e-12)
     shares = np.bincount(values) / len(values)
     spread = math.sqrt(2.0 / (1.0 - np.square(shares).sum()))
-    wanted = {"zscore": spread, "rank": spread, "robust": spread / 1.349, "minmax": 1.0, "none": 1.0}
+    wanted = {
+        "zscore": spread,
+        "rank": spread,
+        "robust": spread / 1.349,
+        "minmax": 1.0,
+        "none": 1.0,
+    }
     assert distances[0] == pytest.approx(wanted[scale], rel=1e-12)
 
 
@@ -150,12 +178,20 @@ def test_many_values_are_searched_by_codes_and_counted_exactly() -> None:
 
 
 def test_distances_in_a_tree_go_by_the_levels_that_differ() -> None:
-    paths = {"Rome": ("Rome", "Italy", "EU", "*"), "Pisa": ("Pisa", "Italy", "EU", "*"),
-             "Lyon": ("Lyon", "France", "EU", "*"), "Bern": ("Bern", "Swiss", "other", "*")}  # fmt: skip
+    paths = {
+        "Rome": ("Rome", "Italy", "EU", "*"),
+        "Pisa": ("Pisa", "Italy", "EU", "*"),
+        "Lyon": ("Lyon", "France", "EU", "*"),
+        "Bern": ("Bern", "Swiss", "other", "*"),
+    }
     levels = ("Bern", "Lyon", "Pisa", "Rome", None)
     cells = nominal(np.arange(5), Hierarchy(paths), levels)
     found = squared_distances(Space.fit(cells, "minmax").points(cells))
-    differing: dict[tuple[Any, Any], int] = {("Pisa", "Rome"): 1, ("Lyon", "Pisa"): 2, ("Lyon", "Rome"): 2}
+    differing: dict[tuple[Any, Any], int] = {
+        ("Pisa", "Rome"): 1,
+        ("Lyon", "Pisa"): 2,
+        ("Lyon", "Rome"): 2,
+    }
     for i, j in itertools.combinations(range(5), 2):
         assert found[i, j] == pytest.approx(differing.get((levels[i], levels[j]), 3) / 3, rel=1e-12)
 
@@ -193,12 +229,19 @@ def test_time_counts_in_days_where_there_is_no_scale() -> None:
         assert Space.fit(cells, "none").points(cells).tolist() == [[0.0], [3.0]]
 
 
-def test_turning_keeps_distances_and_drops_what_does_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turning_keeps_distances_and_drops_what_does_not_vary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(4)
-    values = np.column_stack([rng.normal(size=120), np.arange(120) % 9, rng.permutation(np.arange(120) % 30)])
+    values = np.column_stack(
+        [rng.normal(size=120), np.arange(120) % 9, rng.permutation(np.arange(120) % 30)]
+    )
     values = np.column_stack([values, values[:, 1]])  # the same column twice
     kinds = [Kind.NUMERIC, Kind.NOMINAL, Kind.NOMINAL, Kind.NOMINAL]
-    variables = [Variable(str(j), kind, tuple(range(30))[: int(values[:, j].max()) + 1] if j else ()) for j, kind in enumerate(kinds)]  # fmt: skip
+    variables = [
+        Variable(str(j), kind, tuple(range(30))[: int(values[:, j].max()) + 1] if j else ())
+        for j, kind in enumerate(kinds)
+    ]
     cells = Cells(tuple(variables), values)
     for scale in SCALES:
         space = Space.fit(cells, scale)
@@ -276,5 +319,8 @@ def test_row_order_decides_nothing() -> None:
     )
     one, other = Space.fit(cells), Space.fit(shuffled)
     np.testing.assert_allclose(
-        squared_distances(one.points(cells)), squared_distances(other.points(cells)), rtol=1e-12, atol=1e-12
+        squared_distances(one.points(cells)),
+        squared_distances(other.points(cells)),
+        rtol=1e-12,
+        atol=1e-12,
     )

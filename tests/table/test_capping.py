@@ -1,4 +1,6 @@
-"""Top- and bottom-coding: what is beyond a limit becomes it, and a percentile is no value of one record."""
+"""Top- and bottom-coding: what is beyond a limit becomes it, and a percentile is no value of one
+record.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ CAP = Caps("cap", "")
         ({"income": ["1%", 7]}, {"income": ("1%", 7.0)}),
         ({0: 3}, {"0": (None, 3.0)}),
         ("income=99.5%", {"income": (None, "99.5%")}),
-        (["a=b=5", "rent=:7", "age=-3:"], {"a=b": (None, 5.0), "rent": (None, 7.0), "age": (-3.0, None)}),
+        (
+            ["a=b=5", "rent=:7", "age=-3:"],
+            {"a=b": (None, 5.0), "rent": (None, 7.0), "age": (-3.0, None)},
+        ),
     ],
 )
 def test_what_a_cap_may_be(given: Any, parsed: dict[str, Any]) -> None:
     assert CAP.parse(given) == parsed
-    assert CAP.parse(json.loads(json.dumps(CAP.parse(given)))) == parsed, "as a manifest gives it back"
+    assert CAP.parse(json.loads(json.dumps(CAP.parse(given)))) == parsed, (
+        "as a manifest gives it back"
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +57,9 @@ def test_what_it_may_not_be(given: Any) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_percentile_against_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    column = np.round(rng.lognormal(8.0, 1.0, int(rng.integers(3, 300))), 2) * rng.choice([1.0, -1.0])
+    column = np.round(rng.lognormal(8.0, 1.0, int(rng.integers(3, 300))), 2) * rng.choice(
+        [1.0, -1.0]
+    )
     share = float(rng.uniform(50.0, 99.9))
     ordered = sorted(column.tolist())
     place = int((len(ordered) - 1) * share / 100.0)
@@ -109,10 +118,14 @@ class TestCells:
         assert np.isnan(found.values[gone]).all()
         assert found.atoms is atoms
         assert np.isnan(cells.values[gone]).all(), "what was given is left as it is"
-        assert cells.values[~gone, 0].tolist() == known[~gone].tolist(), "what was given is left as it is"
+        assert cells.values[~gone, 0].tolist() == known[~gone].tolist(), (
+            "what was given is left as it is"
+        )
 
     def test_a_column_of_nothing_but_atoms(self) -> None:
-        cells = Cells((Variable("wage", marks=(None,)),), np.full((3, 1), np.nan), np.zeros((3, 1), np.int16))
+        cells = Cells(
+            (Variable("wage", marks=(None,)),), np.full((3, 1), np.nan), np.zeros((3, 1), np.int16)
+        )
         found, done = cap_cells(cells, {"wage": ("1%", "99%")})
         assert (done["wage"].below, done["wage"].above) == (0, 0)
         assert np.isnan(found.values).all()

@@ -1,4 +1,6 @@
-"""Confidential columns: numbers stay numbers, all else is told apart and put in order where it has one."""
+"""Confidential columns: numbers stay numbers, all else is told apart and put in order where it has
+one.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,19 @@ from microagg.table.schema import Kind
 
 
 def test_kinds_are_read_from_the_table():
-    grades = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1]), pa.array(["c", "b", "a"]), ordered=True)
-    table = pa.table({"wage": [3, 1, 3], "ill": ["x", None, "x"], "grade": grades, "gap": [1.0, None, 2.0]})
+    grades = pa.DictionaryArray.from_arrays(
+        pa.array([2, 0, 1]), pa.array(["c", "b", "a"]), ordered=True
+    )
+    table = pa.table(
+        {"wage": [3, 1, 3], "ill": ["x", None, "x"], "grade": grades, "gap": [1.0, None, 2.0]}
+    )
     found = attributes_of(table, ["wage", "ill", "grade", "gap"])
-    assert [attribute.kind for attribute in found] == [Kind.NUMERIC, Kind.NOMINAL, Kind.ORDINAL, Kind.NUMERIC]
+    assert [attribute.kind for attribute in found] == [
+        Kind.NUMERIC,
+        Kind.NOMINAL,
+        Kind.ORDINAL,
+        Kind.NUMERIC,
+    ]
     assert found[0].values.tolist() == [3.0, 1.0, 3.0]
     assert [attribute.distinct for attribute in found] == [2, 2, 3, 3]
     assert [attribute.known for attribute in found] == [2, 1, 3, 2]
@@ -39,7 +50,9 @@ def test_a_matrix_of_floats_is_numbers_and_all_else_categories():
     assert [(a.kind, a.distinct) for a in numbers] == [(Kind.NOMINAL, 1), (Kind.NOMINAL, 2)]
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((4, 0)), np.array([0.0, np.nan, 1.0, 2.0])])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3), np.zeros((4, 0)), np.array([0.0, np.nan, 1.0, 2.0])]
+)
 def test_what_does_not_fit_the_records_is_refused(wrong):
     with pytest.raises(InputError, match="confidential"):
         ma.partition(np.arange(4.0), k=2, method="mdav", confidential=wrong)
@@ -62,15 +75,26 @@ ON_A_SCALE = {
     "float32": pa.array([0.3, 0.1, None, 0.2], pa.float32()),
     "nan": pa.array([0.3, 0.1, float("nan"), 0.2]),
     "decimal": pa.array([Decimal("3.10"), Decimal("1.20"), None, Decimal("2.00")]),
-    "long decimal": pa.array([Decimal(f"12345678901234567890.{tail}") for tail in (3, 1)] + [None, Decimal("12345678901234567890.2")]),
+    "long decimal": pa.array(
+        [Decimal(f"12345678901234567890.{tail}") for tail in (3, 1)]
+        + [None, Decimal("12345678901234567890.2")]
+    ),
     "date32": pa.array([DAY + dt.timedelta(2), DAY, None, DAY + dt.timedelta(1)]),
     "date64": pa.array([DAY + dt.timedelta(2), DAY, None, DAY + dt.timedelta(1)], pa.date64()),
-    "ns": pa.array([1_700_000_000_000_000_002, 1_700_000_000_000_000_000, None, 1_700_000_000_000_000_001], pa.timestamp("ns")),
-    "zone": pa.array([NOON + dt.timedelta(seconds=2), NOON, None, NOON + dt.timedelta(seconds=1)], pa.timestamp("us", "Europe/Berlin")),
-    "duration": pa.array([dt.timedelta(3), dt.timedelta(1), None, dt.timedelta(2)], pa.duration("ms")),
+    "ns": pa.array(
+        [1_700_000_000_000_000_002, 1_700_000_000_000_000_000, None, 1_700_000_000_000_000_001],
+        pa.timestamp("ns"),
+    ),
+    "zone": pa.array(
+        [NOON + dt.timedelta(seconds=2), NOON, None, NOON + dt.timedelta(seconds=1)],
+        pa.timestamp("us", "Europe/Berlin"),
+    ),
+    "duration": pa.array(
+        [dt.timedelta(3), dt.timedelta(1), None, dt.timedelta(2)], pa.duration("ms")
+    ),
     "time32": pa.array([dt.time(3), dt.time(1), None, dt.time(2)], pa.time32("s")),
     "time64": pa.array([dt.time(3), dt.time(1), None, dt.time(2)], pa.time64("ns")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sort", ON_A_SCALE)
@@ -104,7 +128,10 @@ def test_infinite_numbers_are_refused_by_their_place():
         (pa.array([Decimal("97.10"), Decimal("1.00"), Decimal("97.10")]), "97.1"),
         (pa.array([DAY, dt.date(2000, 1, 1), DAY]), "2024-02-28"),
         (pa.array([DAY, dt.date(2000, 1, 1), DAY]), DAY),
-        (pa.array([NOON, dt.datetime(2000, 1, 1), NOON], pa.timestamp("us")), "2024-02-28 12:00:00"),
+        (
+            pa.array([NOON, dt.datetime(2000, 1, 1), NOON], pa.timestamp("us")),
+            "2024-02-28 12:00:00",
+        ),
         (pa.array([dt.time(9), dt.time(1), dt.time(9)]), "09:00:00"),
         (pa.array(["Refused", "x", "refused "]), "refused"),
         (pa.array(["97", "x", "97.0"]), 97),
@@ -135,7 +162,9 @@ def test_each_code_is_an_atom_and_all_that_is_missing_is_one():
 def test_the_usual_markers_are_missing_where_text_means_numbers():
     texts = ["2.50", "NA", " n/a", ".", "NaN", "null", "1.50", "", None]
     field = pa.field("x", pa.string(), metadata=NUMBERS_AS_TEXT)
-    found = attributes_of(pa.Table.from_arrays([pa.array(texts)], schema=pa.schema([field])), ["x"])[0]
+    found = attributes_of(
+        pa.Table.from_arrays([pa.array(texts)], schema=pa.schema([field])), ["x"]
+    )[0]
     assert found.kind is Kind.NUMERIC
     assert found.codes.tolist() == [1, 2, 2, 2, 2, 2, 0, 2, 2]
     assert one(["NA", "DE", None]).known == 2, "else Namibia vanishes"
@@ -159,7 +188,9 @@ def test_orders():
     assert one([20, 5, 10], kinds=Kind.ORDINAL).codes.tolist() == [2, 0, 1]
     assert one(["b", "a", "B "], kinds=Kind.ORDINAL).codes.tolist() == [0, 1, 0]
     grades = pd.Categorical(["b", None, "a", "c"], categories=["c", "b", "a"], ordered=True)
-    ordered = attributes_of(pa.Table.from_pandas(pd.DataFrame({"x": grades})), ["x"], special={"x": ["c"]})[0]
+    ordered = attributes_of(
+        pa.Table.from_pandas(pd.DataFrame({"x": grades})), ["x"], special={"x": ["c"]}
+    )[0]
     assert (ordered.kind, ordered.codes.tolist(), ordered.known) == (Kind.ORDINAL, [0, 3, 1, 2], 2)
     with pytest.raises(InputError, match="lacks a level that occurs, in 2 records") as refused:
         one(["low", "secret", "secret", None], ordinal=["low", "high"])

@@ -20,7 +20,8 @@ def slow_points(column: list[float], scale: str) -> list[float]:
         centre, width = min(column), max(column) - min(column)
     elif scale == "rank":
         column = [
-            sum(other < value for other in column) + (1 + sum(other == value for other in column)) / 2
+            sum(other < value for other in column)
+            + (1 + sum(other == value for other in column)) / 2
             for value in column
         ]
         centre, width = statistics.fmean(column), statistics.pstdev(column)
@@ -36,7 +37,12 @@ def columns(seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 60))
     return np.column_stack(
-        [rng.normal(size=n), rng.lognormal(3, 2, n), 1e8 + rng.normal(size=n), rng.integers(0, 1000, n)]
+        [
+            rng.normal(size=n),
+            rng.lognormal(3, 2, n),
+            1e8 + rng.normal(size=n),
+            rng.integers(0, 1000, n),
+        ]
     )
 
 
@@ -89,7 +95,9 @@ def test_tiny_numbers_are_not_taken_for_equal(scale: str) -> None:
 
 def test_one_record() -> None:
     for scale in SCALES:
-        assert np.isfinite(Space.fit(np.array([[3.0, 4.0]]), scale).points(np.array([[3.0, 4.0]]))).all()
+        assert np.isfinite(
+            Space.fit(np.array([[3.0, 4.0]]), scale).points(np.array([[3.0, 4.0]]))
+        ).all()
 
 
 def test_the_input_is_not_changed() -> None:

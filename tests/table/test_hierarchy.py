@@ -35,7 +35,11 @@ def written(tmp_path: Path, text: str) -> Path:
         ROWS,
         [tuple(row) for row in reversed(ROWS)],
         {"Rome": "Italy", "Pisa": "Italy", "Bonn": "Germany", "Italy": "*", "Germany": "*"},
-        {"Rome": ("Rome", "Italy", "*"), "Pisa": ("Pisa", "Italy", "*"), "Bonn": ("Bonn", "Germany", "*")},
+        {
+            "Rome": ("Rome", "Italy", "*"),
+            "Pisa": ("Pisa", "Italy", "*"),
+            "Bonn": ("Bonn", "Germany", "*"),
+        },
         {"Rome": ["Italy", "*"], "Pisa": ["Italy", "*"], "Bonn": ["Germany", "*"]},
         pd.DataFrame(ROWS, columns=["city", "country", "all"]),
         pl.DataFrame(ROWS, schema=["city", "country", "all"], orient="row"),
@@ -130,7 +134,9 @@ class TestMatching:
         [["30", "old", "*"], ["7.50", "young", "*"], ["True", "yes", "*"], ["x ", "text", "*"]]
     )
 
-    @pytest.mark.parametrize("level", [30, 30.0, np.float64(30), np.int8(30), Decimal("30.00"), "30"])
+    @pytest.mark.parametrize(
+        "level", [30, 30.0, np.float64(30), np.int8(30), Decimal("30.00"), "30"]
+    )
     def test_numbers_by_value(self, level: Any) -> None:
         assert self.tree.common_ancestor([level]) == "30"
 
@@ -138,7 +144,9 @@ class TestMatching:
     def test_decimals(self, level: Any) -> None:
         assert self.tree.common_ancestor([level]) == "7.50"
 
-    @pytest.mark.parametrize("level", ["30.0", " 30", "7.5", "x", "TRUE", 31, 1, False, float("nan")])
+    @pytest.mark.parametrize(
+        "level", ["30.0", " 30", "7.5", "x", "TRUE", 31, 1, False, float("nan")]
+    )
     def test_text_to_the_letter(self, level: Any) -> None:
         with pytest.raises(InputError, match="the hierarchy of column 'age' lacks one value"):
             self.tree.check(["30", level], "age")
@@ -152,7 +160,9 @@ class TestMatching:
 
 def test_ancestors_number_the_nodes_of_each_level() -> None:
     found = TREE.ancestors(["Bonn", "Rome", None, "Pisa"])
-    names = [[TREE.name_of(level, node) for level, node in enumerate(row)] for row in found.tolist()]
+    names = [
+        [TREE.name_of(level, node) for level, node in enumerate(row)] for row in found.tolist()
+    ]
     assert names == [ROWS[2], ROWS[0], [None, None, "*"], ROWS[1]]
     assert TREE.ancestors([]).shape == (0, 3)
 
@@ -184,7 +194,12 @@ def test_a_tree_that_lacks_a_value_is_refused(aggregate: dict[str, str]) -> None
     says = "the hierarchy of column 'town' lacks one value of the column; add a line for each."
     with pytest.raises(ma.InputError, match=re.escape(says)):
         ma.anonymize(
-            table, 2, ["town"], hierarchy={"town": TREE.as_data()}, aggregate=aggregate, method="mdav"
+            table,
+            2,
+            ["town"],
+            hierarchy={"town": TREE.as_data()},
+            aggregate=aggregate,
+            method="mdav",
         )
 
 
@@ -205,9 +220,15 @@ def test_the_hierarchies_of_adult(reference_data: Path) -> None:
         rows = list(csv.DictReader(file))
     for path in sorted((folder / "hierarchies").glob("*.csv")):
         tree = Hierarchy.of(path)
-        lines = [line.split(";") for line in path.read_text("utf-8").split()] if path.stem == "age" else None
+        lines = (
+            [line.split(";") for line in path.read_text("utf-8").split()]
+            if path.stem == "age"
+            else None
+        )
         assert lines is None or tree.paths == {line[0]: tuple(line) for line in lines}
-        column = next(name for name in rows[0] if name.replace("_", "-").replace(".", "-") == path.stem)
+        column = next(
+            name for name in rows[0] if name.replace("_", "-").replace(".", "-") == path.stem
+        )
         levels = sorted({row[column] for row in rows} - {"", "?"})
         tree.check([int(level) for level in levels] if path.stem == "age" else levels, column)
         assert tree.common_ancestor(list(tree.paths)) == next(iter(tree.paths.values()))[-1]
@@ -220,16 +241,22 @@ def test_an_empty_path_is_refused() -> None:
 
 def test_the_order_of_lines_makes_no_difference() -> None:
     lines = [["b", "y", "*"], ["a", "x", "*"], ["c", "x", "*"]]
-    trees = [Hierarchy.of(lines), Hierarchy.of(lines[::-1]), Hierarchy.of(Hierarchy.of(lines).as_data())]
+    trees = [
+        Hierarchy.of(lines),
+        Hierarchy.of(lines[::-1]),
+        Hierarchy.of(Hierarchy.of(lines).as_data()),
+    ]
     assert len({tree.nodes for tree in trees}) == 1
     assert len({tree.ancestors(["a", "b", "c"]).tobytes() for tree in trees}) == 1
 
 
 def test_of_nodes_with_one_name_the_lowest_is_meant() -> None:
-    """A release that says x may have meant the smaller of two nodes of that name: it stands for fewer values."""
-    tree = Hierarchy.of([["a", "x", "x", "*"], ["b", "y", "x", "*"], ["c", "z", "z", "*"]]).with_nodes(
-        ["x", "z", "*"]
-    )
+    """A release that says x may have meant the smaller of two nodes of that name: it stands for
+    fewer values.
+    """
+    tree = Hierarchy.of(
+        [["a", "x", "x", "*"], ["b", "y", "x", "*"], ["c", "z", "z", "*"]]
+    ).with_nodes(["x", "z", "*"])
     assert tree.inner == {"x": 1, "z": 1, "*": 3}
     assert tree.paths["x"] == ("x", "x", "x", "*")
     assert tree.common_ancestor(["a", "x"]) == "x"

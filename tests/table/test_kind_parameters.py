@@ -1,4 +1,6 @@
-"""What is said of single columns: parsed from Python and from what is typed, refused with a sentence, put together."""
+"""What is said of single columns: parsed from Python and from what is typed, refused with a
+sentence, put together.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ TREE = {"Rome": ["Rome", "Italy", "*"], "Pisa": ["Pisa", "Italy", "*"]}
         ("na", -9.0, "-9", ("-9",)),
     ],
 )  # fmt: skip
-def test_python_and_the_command_line_say_the_same(name: str, python: Any, typed: Any, expected: Any) -> None:
+def test_python_and_the_command_line_say_the_same(
+    name: str, python: Any, typed: Any, expected: Any
+) -> None:
     declared = Settings.parameters()[name]
     assert declared.parse(python) == declared.parse(typed) == expected
     assert declared.parse(json.loads(json.dumps(expected))) == expected, "not from a manifest"
@@ -100,14 +104,21 @@ def test_what_cannot_be_said(given: dict[str, Any], says: str) -> None:
 
 
 def test_the_same_answer_twice_is_one() -> None:
-    asked = Settings.of(k=3, kinds={"a": "nominal", "e": "ordinal"}, nominal="a", ordinal={"e": ["x", "y"]})
+    asked = Settings.of(
+        k=3, kinds={"a": "nominal", "e": "ordinal"}, nominal="a", ordinal={"e": ["x", "y"]}
+    )
     assert asked.columns.kinds == {"a": Kind.NOMINAL, "e": Kind.ORDINAL}
     assert asked.columns.levels == {"e": ("x", "y")}
 
 
 def test_what_everybody_may_know_of_columns() -> None:
     asked = Settings.of(
-        k=3, ordinal={"e": ["P", "S"]}, hierarchy={"town": TREE}, special={"a": 97}, na="-9", nominal="sex"
+        k=3,
+        ordinal={"e": ["P", "S"]},
+        hierarchy={"town": TREE},
+        special={"a": 97},
+        na="-9",
+        nominal="sex",
     )
     public = asked.as_data(public=True)
     assert public["ordinal"] == ["e"]
@@ -151,7 +162,9 @@ def test_levels_are_of_the_type_of_their_column() -> None:
     typed = column_settings(ordinal=["age=1<2.5<10", "town=1<2"])
     given = column_settings(ordinal={"age": [1, 2.5, 10], "town": [1, 2]})
     for asked in (typed, given):
-        levels = {column.name: column.levels for column in assign_roles(FACTS, ROLES, asked=asked).columns}
+        levels = {
+            column.name: column.levels for column in assign_roles(FACTS, ROLES, asked=asked).columns
+        }
         assert levels["age"] == (1, 2.5, 10)
         assert levels["town"] == ("1", "2")
         assert levels["school"] is None
@@ -171,7 +184,7 @@ def test_levels_are_of_the_type_of_their_column() -> None:
         ({"hierarchy": {"wage": TREE}}, "hierarchy names 'wage', which is no quasi-identifying column"),
         ({"special": {"town": [97]}}, "special names 'town', which is nominal"),
         ({"special": {"wage": [97]}, "nominal": "wage"}, "special names 'wage', which is nominal"),
-        ({"aggregate": {"town": "mean"}}, "'town' is nominal, and mean is no aggregate for that; choose one of mode, draw, medoid"),
+        ({"aggregate": {"town": "mean"}}, "'town' is nominal, and mean is no aggregate for that; choose one of mode, draw, " "medoid"),
         ({"aggregate": {"town": "median"}}, "choose one of mode, draw, medoid"),
         ({"aggregate": {"town": "range"}, "hierarchy": {"town": TREE}}, "choose one of mode, draw, medoid, generalise"),
         ({"aggregate": {"age": "mode"}}, "'age' is numeric, and mode is no aggregate for that"),
@@ -191,7 +204,10 @@ def test_what_does_not_fit_the_columns(given: dict[str, Any], says: str) -> None
     [
         {"special": {"age": [97], "wage": [0], "school": ["x"]}},
         {"aggregate": {"age": "range", "school": "mode", "town": "draw", "born": "mean"}},
-        {"aggregate": {"age": "generalise", "town": "generalise"}, "hierarchy": {"age": TREE, "town": TREE}},
+        {
+            "aggregate": {"age": "generalise", "town": "generalise"},
+            "hierarchy": {"age": TREE, "town": TREE},
+        },
         {"hierarchy": {"town": TREE}},
         {"importance": {"town": 2}, "nominal": "wage"},
     ],

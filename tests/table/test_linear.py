@@ -1,4 +1,6 @@
-"""Sums between columns: found among many columns, confirmed on all records, kept by rounding parts."""
+"""Sums between columns: found among many columns, confirmed on all records, kept by rounding
+parts.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def found_in(values: np.ndarray) -> set[str]:
 
 
 def sums_by_trying(values: np.ndarray) -> set[frozenset[tuple[int, int]]]:
-    """Every set of two to four columns that adds up to 0 in all complete records, by exact arithmetic."""
+    """Every set of two to four columns that adds up to 0 in all complete records, by exact
+    arithmetic.
+    """
     found = set()
     for size in (2, 3, 4):
         for columns in itertools.combinations(range(values.shape[1]), size):
@@ -33,7 +37,10 @@ def sums_by_trying(values: np.ndarray) -> set[frozenset[tuple[int, int]]]:
             complete = chosen[~np.isnan(chosen).any(axis=1)].tolist()
             rows = [[Fraction(str(cell)) for cell in row] for row in complete]
             for signs in itertools.product((1, -1), repeat=size - 1):
-                if all(row[0] + sum(s * x for s, x in zip(signs, row[1:], strict=True)) == 0 for row in rows):
+                if all(
+                    row[0] + sum(s * x for s, x in zip(signs, row[1:], strict=True)) == 0
+                    for row in rows
+                ):
                     found.add(frozenset(zip(columns, (1, *signs), strict=True)))
     return found
 
@@ -101,7 +108,9 @@ def test_chunks_add_up() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_all_rules_hold_among_rounded_columns(seed: int) -> None:
-    """Any solvable rules between seven columns, in any order, hold to the digit when parts are rounded."""
+    """Any solvable rules between seven columns, in any order, hold to the digit when parts are
+    rounded.
+    """
     rng = np.random.default_rng(seed)
     names = [f"c{j}" for j in range(7)]
     rules = []
@@ -147,7 +156,18 @@ def test_rules_are_read_as_they_are_written(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["a", "a =", "= b", "a = b + ", "a = a + b", "a = b + b", "a = b + c + d + e", 5, [5], {"a": "b"}],
+    [
+        "a",
+        "a =",
+        "= b",
+        "a = b + ",
+        "a = a + b",
+        "a = b + b",
+        "a = b + c + d + e",
+        5,
+        [5],
+        {"a": "b"},
+    ],
 )
 def test_what_is_no_rule_is_refused(wrong: object) -> None:
     with pytest.raises(InputError, match=r"wage \+ other"):

@@ -62,7 +62,9 @@ def test_a_gap_is_apart_from_all_values_and_none_itself() -> None:
 
 def test_categories_have_spellings_too() -> None:
     for ordered in (False, True):
-        ills = pd.Categorical(["hiv", "HIV", "flu"], categories=["hiv", "flu", "HIV"], ordered=ordered)
+        ills = pd.Categorical(
+            ["hiv", "HIV", "flu"], categories=["hiv", "flu", "HIV"], ordered=ordered
+        )
         found = attributes_of(pa.Table.from_pandas(pd.DataFrame({"ill": ills})), ["ill"])[0]
         assert found.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
         assert (found.distinct, found.spellings) == (2, 1)
@@ -82,18 +84,25 @@ def test_releases_checks_and_measures_agree(tmp_path: Path, suffix: str) -> None
     least = min(len({meanings[i] for i in np.flatnonzero(ages == age)}) for age in set(ages))
     assert least >= 3
     assert release.risk["distinct-l"] == least
-    assert assess(table, written, quasi=["age"], confidential=["ill"]).figure("distinct-l").value == least
+    assert (
+        assess(table, written, quasi=["age"], confidential=["ill"]).figure("distinct-l").value
+        == least
+    )
     assert written.column("ill").to_pylist() == ILLS, "to the letter"
     told = [note for note in release.notes if "several ways" in note]
     assert len(told) == 1
     assert "'ill'" in told[0]
     assert " 3 of its texts" in told[0]
-    assert not any(text.strip().lower() in told[0].lower().replace("'ill'", "") for text in ("HIV", "flu"))
+    assert not any(
+        text.strip().lower() in told[0].lower().replace("'ill'", "") for text in ("HIV", "flu")
+    )
 
 
 def test_to_the_letter_if_asked() -> None:
     table = pa.table({"age": [float(i) for i in range(24)], "ill": ILLS})
-    exact = ma.anonymize(table, 3, ["age"], confidential=["ill"], l=3, exact=True, method="mdav", seed=1)
+    exact = ma.anonymize(
+        table, 3, ["age"], confidential=["ill"], l=3, exact=True, method="mdav", seed=1
+    )
     assert len(exact.anonymity.sizes) == 8
     assert exact.risk["distinct-l"] >= 3
     assert exact.settings.exact is True
@@ -116,7 +125,9 @@ def test_a_csv_column_is_what_it_means(tmp_path: Path) -> None:
     kinds = [found.kind for found in attributes_of(table, ["age", "wage", "code", "odd"])]
     assert kinds == [Kind.NUMERIC, Kind.NUMERIC, Kind.NOMINAL, Kind.NOMINAL]
     typed = pa.table({"wage": ["2000.00", "0.0"]})
-    assert attributes_of(typed, ["wage"])[0].kind is Kind.NOMINAL, "a type that somebody chose counts"
+    assert attributes_of(typed, ["wage"])[0].kind is Kind.NOMINAL, (
+        "a type that somebody chose counts"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -124,7 +135,9 @@ def test_how_numbers_are_written_makes_no_difference_to_t(tmp_path: Path, suffix
     rng = np.random.default_rng(5)
     ages, wages = np.arange(90), rng.permutation(90) * 25
     for name, form in (("plain", "{}"), ("money", "{:.2f}")):
-        rows = "".join(f"{age},{form.format(wage)}\n" for age, wage in zip(ages, wages, strict=True))
+        rows = "".join(
+            f"{age},{form.format(wage)}\n" for age, wage in zip(ages, wages, strict=True)
+        )
         (tmp_path / f"{name}.csv").write_text("age,wage\n" + rows)
     plain, money = (
         anonymize_file(
@@ -186,7 +199,8 @@ def test_meanings_of_many_texts_are_those_of_each() -> None:
         firsts.setdefault(None if text is None else (normalise(text),), len(firsts))
     (found,) = attributes_of(pa.table({"ill": texts}), ["ill"])
     expected = [firsts[None if text is None else (normalise(text),)] for text in texts]
-    known = [row for row, text in enumerate(texts) if text is not None]  # what is missing is no value
+    # what is missing is no value
+    known = [row for row, text in enumerate(texts) if text is not None]
     _, numbers = np.unique(
         found.values[known], return_inverse=True
     )  # places of firsts, which ascend with them

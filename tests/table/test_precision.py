@@ -101,5 +101,7 @@ def test_values_are_rounded_and_not_their_differences_from_an_origin() -> None:
     variable = Variable("x", origin=Decimal("100000000000000007.125"))
     rounded = rounded_means(variable, np.array([0.0, 1.875, 57.0]), -1)
     assert [variable.origin + Decimal(each) for each in rounded.tolist()] == [
-        Decimal("100000000000000010.000"), Decimal("100000000000000010.000"), Decimal("100000000000000060.000"),
-    ]  # fmt: skip
+        Decimal("100000000000000010.000"),
+        Decimal("100000000000000010.000"),
+        Decimal("100000000000000060.000"),
+    ]

@@ -16,7 +16,11 @@ FACTS = [
 
 
 def test_roles_as_asked_for() -> None:
-    wanted = {Role.QUASI: ["income", "age"], Role.IDENTIFIER: ["name"], Role.CONFIDENTIAL: ["disease"]}
+    wanted = {
+        Role.QUASI: ["income", "age"],
+        Role.IDENTIFIER: ["name"],
+        Role.CONFIDENTIAL: ["disease"],
+    }
     schema = assign_roles(FACTS, wanted)
     assert schema.names(Role.QUASI) == ["age", "income"], "not in the table's order"
     assert schema.names(Role.IDENTIFIER, Role.CONFIDENTIAL) == ["name", "disease"]
@@ -34,8 +38,16 @@ def test_the_rest(rest: str, released: list[str]) -> None:
     ("wanted", "rest", "says"),
     [
         ({Role.QUASI: ["age"]}, "error", "no role was given to 'name', 'income', 'disease'"),
-        ({Role.QUASI: ["height"]}, "drop", "there is no column 'height'; the table has 'name', 'age'"),
-        ({Role.QUASI: ["age"], Role.KEEP: ["age"]}, "drop", "'age' was given two roles, quasi and keep"),
+        (
+            {Role.QUASI: ["height"]},
+            "drop",
+            "there is no column 'height'; the table has 'name', 'age'",
+        ),
+        (
+            {Role.QUASI: ["age"], Role.KEEP: ["age"]},
+            "drop",
+            "'age' was given two roles, quasi and keep",
+        ),
         ({Role.IDENTIFIER: ["name", "age", "income", "disease"]}, "error", "nothing to protect"),
         ({}, "keep", "nothing to protect"),
         ({Role.QUASI: ["age"]}, "maybe", "rest must be"),

@@ -1,4 +1,6 @@
-"""What is set apart from a column: gaps, markers and special codes, matched by value and never by half of one."""
+"""What is set apart from a column: gaps, markers and special codes, matched by value and never by
+half of one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ DAY = datetime.date(2024, 2, 29)
 
 
 def places(column: pa.Array, special: list[Any], na: list[Any] = [], **more: Any) -> list[int]:  # noqa: B006
-    """The place of each cell's atom, -1 for a value; the column left over must have null exactly there."""
+    """The place of each cell's atom, -1 for a value; the column left over must have null exactly
+    there.
+    """
     left, atoms = set_apart(pa.chunked_array([column]), special, na, **more)
     found = [-1] * len(column) if atoms is None else atoms.tolist()
     assert [value is None for value in left.to_pylist()] == [place >= 0 for place in found]
@@ -67,7 +71,9 @@ def test_codes_come_in_their_order_and_gaps_behind_them() -> None:
     assert places(column, ["97", 97.0]) == [-1, 0, 2, -1, -1, 0], (
         "of two codes that are one value the first counts"
     )
-    assert places(column, [97], [97]) == [-1, 0, 1, -1, -1, 0], "a special code is more than a marker"
+    assert places(column, [97], [97]) == [-1, 0, 1, -1, -1, 0], (
+        "a special code is more than a marker"
+    )
     assert set_apart(pa.chunked_array([[1, 2]]), [97])[1] is None
 
 
@@ -91,7 +97,9 @@ def test_by_chunks_as_by_the_whole(kind: pa.DataType) -> None:
     texts = [None if each == 5 else str(each) for each in rng.integers(0, 12, 60).tolist()]
     column = pa.array(texts).cast(kind) if kind != pa.string() else pa.array(texts)
     whole = set_apart(pa.chunked_array([column]), [3, "7.0"], [9])[1]
-    chunks = set_apart(pa.chunked_array([column[:17], column[17:18], column[18:]]), [3, "7.0"], [9])[1]
+    chunks = set_apart(
+        pa.chunked_array([column[:17], column[17:18], column[18:]]), [3, "7.0"], [9]
+    )[1]
     expected = [
         {"3": 0, "7": 1, "9": 2, None: 2}.get(text, -1)  # as the numbers are, one by one
         for text in texts

@@ -1,4 +1,6 @@
-"""The command line's one app, and how a command answers in JSON: one document on standard output, also where it fails."""
+"""The command line's one app, and how a command answers in JSON: one document on standard output,
+also where it fails.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,22 @@ import typer
 
 app = typer.Typer(
     name="microagg",
-    help="Make confidential microdata publishable: k-anonymous groups with as little information loss as possible.",
+    help="Make confidential microdata publishable: k-anonymous groups with as little "
+    "information loss as possible.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as one JSON document.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result, or the error, as one JSON document.")
+]
 """What every command takes; a test walks them."""
 Dask = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Let the workers of a Dask cluster do the work: its scheduler, such as tls://10.0.0.1:8786, or local:4 for four "
+        help="Let the workers of a Dask cluster do the work: its scheduler, such as "
+        "tls://10.0.0.1:8786, or local:4 for four "
         "processes of this machine. Nothing but the time depends on it.",
     ),
 ]
@@ -72,12 +78,16 @@ def as_json(document: Any) -> str:
 
 
 def wants_json() -> bool:
-    """Whether the command that was typed asks for JSON: known before it is understood, for it may be wrong."""
+    """Whether the command that was typed asks for JSON: known before it is understood, for it may
+    be wrong.
+    """
     typed = sys.argv[1:]
     return "--json" in (typed[: typed.index("--")] if "--" in typed else typed)
 
 
-def error_document(sentence: str, code: int, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def error_document(
+    sentence: str, code: int, more: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """What is printed in place of a result.
 
     >>> error_document("k is 1.", 2)
@@ -87,7 +97,9 @@ def error_document(sentence: str, code: int, more: Mapping[str, Any] | None = No
 
 
 def _plain(value: Any) -> Any:
-    """Data that JSON can hold: numbers of numpy become plain ones, what is not finite becomes null."""
+    """Data that JSON can hold: numbers of numpy become plain ones, what is not finite becomes
+    null.
+    """
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -6,7 +6,13 @@ import contextlib
 import sys
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as RichProgress
 
 from microagg.errors import Cancelled
@@ -14,10 +20,12 @@ from microagg.problem.watch import StopSearch, on_first_interrupt
 
 
 class Bar:
-    """Shows how far the work is and what a search has found; a progress callback with all that a `Watch` can use.
+    """Shows how far the work is and what a search has found; a progress callback with all that a
+    `Watch` can use.
 
-    While a search goes on, Ctrl-C does not end the command: at the next checkpoint the user is asked, once, whether to keep
-    the best grouping so far. Where nobody can be asked it is kept. Ctrl-C again ends the command at once.
+    While a search goes on, Ctrl-C does not end the command: at the next checkpoint the user is
+    asked, once, whether to keep the best grouping so far. Where nobody can be asked it is kept.
+    Ctrl-C again ends the command at once.
     """
 
     def __init__(self, what: str, console: Console) -> None:

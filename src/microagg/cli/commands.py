@@ -1,4 +1,6 @@
-"""The command line: what the program runs, and how it ends. The commands themselves are in commands_*.py; none has logic of its own."""
+"""The command line: what the program runs, and how it ends. The commands themselves are in
+commands_*.py; none has logic of its own.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from microagg.errors import MicroaggError, credentials_in, without_credentials
 
 __all__ = ["NOT_SHARED", "app", "commands_methods", "commands_release", "commands_tables", "main"]
 
-# typer brings its own copy of click or uses the installed one: its usage errors are found through their child
+# typer brings its own copy of click or uses the installed one: its usage errors are found through
+# their child
 WrongUse: Any = typer.BadParameter.__mro__[2]
 STOPPED = 130
 LEVELS = ("debug", "info", "warning", "error")
@@ -56,7 +59,8 @@ def _run_command() -> None:
     except WrongUse as error:
         _fail(" ".join(error.format_message().split()).rstrip(".") + ".", 2)
     except (KeyboardInterrupt, typer.Abort) as error:
-        if isinstance(error.__cause__, EOFError):  # nothing is asked here: a file of ours ended too early
+        # nothing is asked here: a file of ours ended too early
+        if isinstance(error.__cause__, EOFError):
             _fail_by_bug(error.__cause__)
         _fail(f"stopped; {what_was_written()}.", STOPPED)
     except BrokenPipeError:
@@ -95,7 +99,8 @@ def _fail_by_bug(error: BaseException) -> NoReturn:
     # the message of an unforeseen error may quote the data: only its kind is told
     kind = type(error).__name__
     _fail(
-        f"a bug in microagg ({kind}); {what_was_written()}. Set MICROAGG_DEBUG=1 to see where, and report it.",
+        f"a bug in microagg ({kind}); {what_was_written()}. Set MICROAGG_DEBUG=1 to see "
+        f"where, and report it.",
         1,
     )
 
@@ -115,7 +120,9 @@ def _fail(sentence: str, code: int, more: Any = None) -> NoReturn:
 
 
 def _without_typed_secrets(sentence: str) -> str:
-    """A sentence without what typed addresses say of users, passwords and keys, wherever it got to."""
+    """A sentence without what typed addresses say of users, passwords and keys, wherever it got
+    to.
+    """
     sentence = without_credentials(sentence)
     for typed in sys.argv[1:]:
         for secret in credentials_in(typed):
@@ -131,7 +138,8 @@ def _global_options(
         str | None,
         typer.Option(
             metavar="|".join(LEVELS),
-            help="Tell each step on standard error, with numbers and seconds and no value of the data.",
+            help="Tell each step on standard error, with numbers and seconds and no value of "
+            "the data.",
             autocompletion=lambda: list(LEVELS),
         ),
     ] = None,

@@ -1,4 +1,6 @@
-"""Commands about the methods themselves: which there are, and whether they come to the figures in print."""
+"""Commands about the methods themselves: which there are, and whether they come to the figures in
+print.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from microagg.cli.watching import watch
 
 @app.command()
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show this method with its parameters.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show this method with its parameters.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods, or show one of them."""
@@ -42,7 +46,8 @@ def reproduce(
         float, typer.Option(min=0.0, help="Seconds for each proven bound on the page.")
     ] = 30.0,
     state: Annotated[
-        Path | None, typer.Option(help="Save finished runs to this file, and resume from it after a stop.")
+        Path | None,
+        typer.Option(help="Save finished runs to this file, and resume from it after a stop."),
     ] = None,
     dask: Dask = None,
     as_json: AsJson = False,

@@ -1,4 +1,6 @@
-"""Commands that make releases: a proposal, the release itself, the same again, a demonstration, and cleaning up after kills."""
+"""Commands that make releases: a proposal, the release itself, the same again, a demonstration, and
+cleaning up after kills.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,28 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, Arrow and text files of more than "
-        "500,000 records that need more are worked on in passes, with the same release. All others are read and grouped as a "
+        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, "
+        "Arrow and text files of more than "
+        "500,000 records that need more are worked on in passes, with the same release. "
+        "All others are read and grouped as a "
         "whole, whatever is said here; a note tells if that may take more.",
     ),
 ]
 SpillFolder = Annotated[
     Path | None,
     typer.Option(
-        help="The folder for what such passes set aside, for your eyes only until it goes; by default that of the output."
+        help="The folder for what such passes set aside, for your eyes only until it goes; by "
+        "default that of the output."
     ),
 ]
-Threads = Annotated[int | None, typer.Option(help="Number of threads; by default one per processor.")]
+Threads = Annotated[
+    int | None, typer.Option(help="Number of threads; by default one per processor.")
+]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from the blocks that a killed run had done, beyond memory.")
+    bool,
+    typer.Option(
+        "--resume", help="Go on from the blocks that a killed run had done, beyond memory."
+    ),
 ]
 
 
@@ -49,37 +59,47 @@ Resume = Annotated[
 @takes_settings()
 def anonymize(
     source: Annotated[
-        Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
+        Path,
+        typer.Argument(
+            help=f"The confidential table: {known_suffixes()}; - for csv on standard input."
+        ),
     ],
     written: Annotated[
         str,
         typer.Argument(
             metavar="TARGET",
-            help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet parts; - for csv on standard output.",
+            help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet "
+            f"parts; - for csv on standard output.",
         ),
     ],
     given: dict[str, Any],
     threads: Threads = None,
-    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the rows.")] = False,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Do not shuffle the rows.")
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Write two reports (.html, .md or .json): NAME.internal.html to keep, NAME.public.html to publish."
+            help="Write two reports (.html, .md or .json): NAME.internal.html to keep, "
+            "NAME.public.html to publish."
         ),
     ] = None,
     manifest: Annotated[
         Path | None,
         typer.Option(
-            help="With standard output: where to write the internal manifest, which repeats the release."
+            help="With standard output: where to write the internal manifest, which repeats "
+            "the release."
         ),
     ] = None,
     public_manifest: Annotated[
-        Path | None, typer.Option(help="With standard output: where to write the manifest for everybody.")
+        Path | None,
+        typer.Option(help="With standard output: where to write the manifest for everybody."),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Say what would be done, to which columns, in how much time; write nothing."
+            "--dry-run",
+            help="Say what would be done, to which columns, in how much time; write nothing.",
         ),
     ] = False,
     memory: Memory = None,
@@ -95,11 +115,24 @@ def anonymize(
 
     target = Path(written)
     watch(None if is_pipe(target) else target, verified=True)
-    watch(manifest, public_manifest, *(report_paths(report) if report is not None and report.name else ()))
+    watch(
+        manifest,
+        public_manifest,
+        *(report_paths(report) if report is not None and report.name else ()),
+    )
     asked = AnonymizeOptions(
-        target, threads=threads, keep_order=keep_order, report=report, manifest=manifest, public_manifest=public_manifest,
-        as_json=as_json, memory=memory, spill=spill, resume=resume, dask=dask,
-    )  # fmt: skip
+        target,
+        threads=threads,
+        keep_order=keep_order,
+        report=report,
+        manifest=manifest,
+        public_manifest=public_manifest,
+        as_json=as_json,
+        memory=memory,
+        spill=spill,
+        resume=resume,
+        dask=dask,
+    )
     asked.check_contradictions()
     reading = said_of_file(given)
     with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (there, place):
@@ -111,7 +144,13 @@ def anonymize(
 
 
 def _propose_instead(
-    there: Path, source: Path, target: Path, given: dict[str, Any], reading: dict[str, Any], *, as_json: bool
+    there: Path,
+    source: Path,
+    target: Path,
+    given: dict[str, Any],
+    reading: dict[str, Any],
+    *,
+    as_json: bool,
 ) -> None:
     """Nothing was said of columns: show a proposal and stop."""
     from microagg.cli import show
@@ -129,7 +168,10 @@ def _propose_instead(
 @takes_settings("na", "reading")
 def propose(
     source: Annotated[
-        Path, typer.Argument(help=f"The confidential table: {known_suffixes()}; - for csv on standard input.")
+        Path,
+        typer.Argument(
+            help=f"The confidential table: {known_suffixes()}; - for csv on standard input."
+        ),
     ],
     given: dict[str, Any],
     k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
@@ -137,12 +179,15 @@ def propose(
         list[str] | None,
         typer.Option(
             metavar="COLUMNS",
-            help="Columns of categories that look like numbers; `asked` for all that are asked about.",
+            help="Columns of categories that look like numbers; `asked` for all that are "
+            "asked about.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize --config."""
+    """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize
+    --config.
+    """
     from microagg.pipeline.pipes import private_files
     from microagg.proposal.proposal import propose_for_file
 
@@ -175,7 +220,10 @@ def repeat(
         ),
     ],
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Write it although other versions make another release of it.")
+        bool,
+        typer.Option(
+            "--anyway", help="Write it although other versions make another release of it."
+        ),
     ] = False,
     threads: Threads = None,
     memory: Memory = None,
@@ -184,7 +232,9 @@ def repeat(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release again from its internal manifest and the original table. Exit code 3 if it is not the same; nothing is written then."""
+    """Make a release again from its internal manifest and the original table. Exit code 3 if it is
+    not the same; nothing is written then.
+    """
     from microagg.cli import show
     from microagg.studies.repeating import repeat_file
 
@@ -192,15 +242,25 @@ def repeat(
     watch(target, verified=True)
     with show.progress("grouping records") as progress:
         release = repeat_file(
-            manifest, source, written, progress=progress, anyway=anyway, memory=memory, spill=spill, resume=resume,
-            threads=threads, engine=dask,
-        )  # fmt: skip
+            manifest,
+            source,
+            written,
+            progress=progress,
+            anyway=anyway,
+            memory=memory,
+            spill=spill,
+            resume=resume,
+            threads=threads,
+            engine=dask,
+        )
     _end_with(release, target, as_json=as_json)
 
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path("microagg-demo"),
+    folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path(
+        "microagg-demo"
+    ),
     k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     as_json: AsJson = False,
 ) -> None:
@@ -230,7 +290,9 @@ def clean(
     folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
     as_json: AsJson = False,
 ) -> None:
-    """End what runs that were killed began in a folder: whole releases, old or new, and nothing left over."""
+    """End what runs that were killed began in a folder: whole releases, old or new, and nothing
+    left over.
+    """
     from microagg.cli import show
     from microagg.files.commit.writing import clean_folder
     from microagg.runtime.spill import remove_left_spill
@@ -243,9 +305,15 @@ def clean(
 
 
 def _end_with(
-    release: Release, target: Path, more: Callable[[], None] = lambda: None, *, as_json: bool = False
+    release: Release,
+    target: Path,
+    more: Callable[[], None] = lambda: None,
+    *,
+    as_json: bool = False,
 ) -> None:
-    """Show what was written; a search that was stopped by hand still ends with the code of Ctrl-C."""
+    """Show what was written; a search that was stopped by hand still ends with the code of
+    Ctrl-C.
+    """
     from microagg.cli import show
     from microagg.cli.releasing import end_of, places_of_release
 

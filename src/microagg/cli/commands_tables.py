@@ -1,4 +1,6 @@
-"""Commands that look at tables: whether they are k-anonymous, what was lost, which settings do best, what no grouping can beat."""
+"""Commands that look at tables: whether they are k-anonymous, what was lost, which settings do
+best, what no grouping can beat.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +30,37 @@ NOT_SHARED = (
 )  # by the releases of a comparison, which drops what has no role
 
 OF_A_RELEASE = ("quasi", "confidential", "keep", "weight", "k")
-"""Settings that `assess` has options of its own for: a release of another tool has none of them, or all."""
+"""Settings that `assess` has options of its own for: a release of another tool has none of them, or
+all.
+"""
 
 Suppressed = Annotated[
     list[str] | None,
     typer.Option(
-        help="What stands for a suppressed value, such as '*'; '' for blank cells; may be repeated.",
+        help="What stands for a suppressed value, such as '*'; '' for blank cells; may be "
+        "repeated.",
         metavar="TEXT",
     ),
 ]
-Columns = Annotated[list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")
+]
 
 
 @app.command()
 @takes_settings(
-    "k", "quasi", "stratum", "confidential", "unit", "l", "t", "diversity", "c", "exact", *MEANINGS, "reading"
+    "k",
+    "quasi",
+    "stratum",
+    "confidential",
+    "unit",
+    "l",
+    "t",
+    "diversity",
+    "c",
+    "exact",
+    *MEANINGS,
+    "reading",
 )
 def check(
     source: Annotated[Path, typer.Argument(help=f"Any table: {known_suffixes()}.")],
@@ -50,7 +68,9 @@ def check(
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are not. Exit code 3 if it is not."""
+    """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are
+    not. Exit code 3 if it is not.
+    """
     from microagg.cli import documents, show
     from microagg.files.reading import read_table
     from microagg.guarantees.check import check as check_table
@@ -76,20 +96,26 @@ def check(
 @takes_settings("stratum", "unit", *MEANINGS, "hierarchy", "reading", beside=OF_A_RELEASE)
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
-    release: Annotated[Path, typer.Argument(help="The released table, made by microagg or by another tool.")],
+    release: Annotated[
+        Path, typer.Argument(help="The released table, made by microagg or by another tool.")
+    ],
     given: dict[str, Any],
     quasi: Columns = None,
     confidential: Columns = None,
     keep: Columns = None,
     weight: Annotated[
-        str | None, typer.Option(help="Column with the number of units that each record represents.")
+        str | None,
+        typer.Option(help="Column with the number of units that each record represents."),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(help="Match records by this column of both tables; by row order if not given."),
+        typer.Option(
+            help="Match records by this column of both tables; by row order if not given."
+        ),
     ] = None,
     known: Annotated[
-        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+        list[str] | None,
+        typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
     ] = None,
     k: Annotated[
         str | None, typer.Option("--k", "-k", help="The k that the release is expected to have.")
@@ -97,7 +123,9 @@ def assess(
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows it saves: use --key, or anonymize with --keep-order."""
+    """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows
+    it saves: use --key, or anonymize with --keep-order.
+    """
     from microagg.cli import show
     from microagg.studies.assess import assess_files
 
@@ -110,9 +138,20 @@ def assess(
     }
     with show.progress("measuring") as progress:
         found = assess_files(
-            original, release, **columns, weight=weight, key=key, known=names_in(known), suppressed=suppressed,
-            k=None if k is None else K.parse(k), reading=given.pop("reading", {}), stratum=given.pop("stratum", ()), unit=given.pop("unit", None), asked=column_settings(**given), progress=progress,
-        )  # fmt: skip
+            original,
+            release,
+            **columns,
+            weight=weight,
+            key=key,
+            known=names_in(known),
+            suppressed=suppressed,
+            k=None if k is None else K.parse(k),
+            reading=given.pop("reading", {}),
+            stratum=given.pop("stratum", ()),
+            unit=given.pop("unit", None),
+            asked=column_settings(**given),
+            progress=progress,
+        )
     if as_json:
         answer(found.as_data())
     else:
@@ -125,14 +164,18 @@ def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     k: Annotated[
-        list[str] | None, typer.Option("--k", "-k", help="One or more values of k, comma-separated.")
+        list[str] | None,
+        typer.Option("--k", "-k", help="One or more values of k, comma-separated."),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="Method names, with parameters as in v-mdav:gamma=0.2; all methods if not given."),
+        typer.Option(
+            help="Method names, with parameters as in v-mdav:gamma=0.2; all methods if not given."
+        ),
     ] = None,
     known: Annotated[
-        list[str] | None, typer.Option(help="Columns that an intruder knows; all of --quasi if not given.")
+        list[str] | None,
+        typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
     ] = None,
     loss: Annotated[str, typer.Option(help="Loss measure for the map.")] = "il",
     risk: Annotated[str, typer.Option(help="Risk measure for the map.")] = "linkage",
@@ -140,12 +183,17 @@ def compare(
     jobs: Annotated[int, typer.Option(help="Number of processes to run at once.")] = 1,
     dask: Dask = None,
     state: Annotated[
-        Path | None, typer.Option(help="Save finished results to this file, and resume from it after a stop.")
+        Path | None,
+        typer.Option(help="Save finished results to this file, and resume from it after a stop."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Anonymize a table with many methods and values of k, and show which lose least at which risk."""
+    """Anonymize a table with many methods and values of k, and show which lose least at which
+    risk.
+    """
     from microagg.cli import show
     from microagg.drawing.canvas import check_picture_place
     from microagg.studies.compare import compare as compare_methods
@@ -159,10 +207,20 @@ def compare(
         check_picture_place(plot)
     with show.progress("comparing") as progress:
         done = compare_methods(
-            source, ks=ks, methods="all" if methods is None else names_in(methods),
-            known=names_in(known), loss=loss, risk=risk, measures=(loss, risk), seeds=tuple(range(seeds)), jobs=jobs,
-            engine=dask, state=state, progress=progress, **settled(given, source, said_of_file(given)),
-        )  # fmt: skip
+            source,
+            ks=ks,
+            methods="all" if methods is None else names_in(methods),
+            known=names_in(known),
+            loss=loss,
+            risk=risk,
+            measures=(loss, risk),
+            seeds=tuple(range(seeds)),
+            jobs=jobs,
+            engine=dask,
+            state=state,
+            progress=progress,
+            **settled(given, source, said_of_file(given)),
+        )
     if plot is not None:
         done.draw(plot)
     if as_json:
@@ -177,22 +235,30 @@ def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     given: dict[str, Any],
     time_limit: Annotated[str, typer.Option(help="Stop after this many seconds.")] = "60",
-    seed: Annotated[int, typer.Option(help="Seed of the search for a grouping to compare with.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the search for a grouping to compare with.")
+    ] = 0,
     save: Annotated[
         Path | None,
         typer.Option(
-            help="Write the certificate to this file. Do not publish it: it holds a number for each record."
+            help="Write the certificate to this file. Do not publish it: it holds a number "
+            "for each record."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close the best grouping found comes to it."""
+    """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close
+    the best grouping found comes to it.
+    """
     from microagg.cli import documents, show
     from microagg.studies.bounding import bound_file
 
     watch(save)
     settings = Settings.of(
-        **settled(given, source, said_of_file(given)), effort="prove", time_limit=time_limit, seed=seed
+        **settled(given, source, said_of_file(given)),
+        effort="prove",
+        time_limit=time_limit,
+        seed=seed,
     )
     with show.progress("proving") as progress:
         found = bound_file(source, settings, certificate=save, progress=progress)
@@ -206,11 +272,15 @@ def bound(
 
 @app.command("verify-bound")
 def verify_bound(
-    certificate: Annotated[Path, typer.Argument(help="A certificate written by `microagg bound --save`.")],
+    certificate: Annotated[
+        Path, typer.Argument(help="A certificate written by `microagg bound --save`.")
+    ],
     data: Annotated[Path, typer.Argument(help="The table that it was made for.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a certificate with a program that shares no code with the one that made it. Exit code 3 if it does not hold."""
+    """Check a certificate with a program that shares no code with the one that made it. Exit code 3
+    if it does not hold.
+    """
     from microagg.cli import documents
     from microagg.formatting import printable
     from microagg.verify_bound import Unreadable, verify

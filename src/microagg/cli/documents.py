@@ -27,7 +27,11 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
     return {
         "written": {what: str(place) for what, place in written.items() if place is not None},
         "records": manifest["records"],
-        "classes": {"number": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},
+        "classes": {
+            "number": len(sizes),
+            "smallest": int(sizes.min()),
+            "largest": int(sizes.max()),
+        },
         "guarantee": manifest["guarantee"],
         "roles": manifest["roles"],
         "dropped": done.schema.names(Role.IDENTIFIER, Role.UNIT),
@@ -45,7 +49,9 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
 
 
 def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
-    """Whether a table keeps what is asked of it, and where it does not: sizes and row numbers, never values."""
+    """Whether a table keeps what is asked of it, and where it does not: sizes and row numbers,
+    never values.
+    """
     failing = found.failing
     return {
         "holds": found.holds,
@@ -75,12 +81,20 @@ def anonymity(found: Anonymity, columns: Sequence[str]) -> dict[str, Any]:
                 "row": int(found.first_rows[place]),
                 "fails": [
                     *(["k"] if found.too_small[place] else []),
-                    *(f"{each.guarantee} of {each.column}" for each in found.findings if each.failing[place]),
+                    *(
+                        f"{each.guarantee} of {each.column}"
+                        for each in found.findings
+                        if each.failing[place]
+                    ),
                 ],
             }
             for place in failing[:MOST_CLASSES]
         ],
-        **({} if found.suppression is None else {"suppressed": suppression_as_data(found.suppression)}),
+        **(
+            {}
+            if found.suppression is None
+            else {"suppressed": suppression_as_data(found.suppression)}
+        ),
         "notes": list(found.notes),
     }
 

@@ -18,9 +18,22 @@ import typer
 
 from microagg.errors import InputError
 from microagg.files.formats import reading_options, writing_options
-from microagg.release.settings import FileOptions, MeasuresByName, MethodByName, MethodParameters, Settings
+from microagg.release.settings import (
+    FileOptions,
+    MeasuresByName,
+    MethodByName,
+    MethodParameters,
+    Settings,
+)
 from microagg.table.columns.text_options import DatePattern, Encoding, Letter
-from microagg.table.kind_parameters import ByColumn, Codes, Hierarchies, Markers, Orders, WeightByColumn
+from microagg.table.kind_parameters import (
+    ByColumn,
+    Codes,
+    Hierarchies,
+    Markers,
+    Orders,
+    WeightByColumn,
+)
 from microagg.table.new_names import NewNames
 from microagg.table.parameters import (
     Caps,
@@ -39,7 +52,9 @@ from microagg.table.rules import Rules
 NO_K = "k is missing; give it with --k, or in a file of settings with --config."
 GIVEN = "given"
 OUT = "out_"
-"""How the options that say how a file is written begin, for those that say how one is read have the plain names."""
+"""How the options that say how a file is written begin, for those that say how one is read have the
+plain names.
+"""
 QUOTES = "'"
 SEVERAL = "Comma-separated; may be repeated."
 METAVARS: dict[type, str] = {
@@ -60,13 +75,16 @@ METAVARS: dict[type, str] = {
 TYPED_AS = {"kinds": "kind"}
 """Settings whose option has another name, for it is given for one column at a time."""
 SEARCHING = {
-    "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number of steps per record.",
+    "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number "
+    "of steps per record.",
     "time_limit": "Stop the search after this many seconds and keep the best grouping found.",
 }
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 CONFIG_OPTIONS = (
@@ -77,7 +95,8 @@ CONFIG_OPTIONS = (
             typer.Option(
                 "--config",
                 metavar="FILE",
-                help="A file of settings: TOML as `microagg propose` writes it, or the internal manifest of a release. Options "
+                help="A file of settings: TOML as `microagg propose` writes it, or the "
+                "internal manifest of a release. Options "
                 "override it.",
             ),
         ],
@@ -88,7 +107,8 @@ CONFIG_OPTIONS = (
         Annotated[
             bool,
             typer.Option(
-                "--as-proposed", help='Take the careful answer to all that is marked "decide" in --config.'
+                "--as-proposed",
+                help='Take the careful answer to all that is marked "decide" in --config.',
             ),
         ],
         False,
@@ -99,11 +119,12 @@ CONFIG_OPTIONS = (
 def takes_settings(
     *names: str, beside: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command with an option for each of these settings (all, if none is named) in place of its parameter `given`.
+    """A command with an option for each of these settings (all, if none is named) in place of its
+    parameter `given`.
 
-    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks them. They may come from a file
-    (`--config`), too, in whose place goes what was typed; from there the command also gets those named in `beside`, for which it has
-    options of its own.
+    The command gets a dictionary of those that were given, ready for `Settings.of`, which checks
+    them. They may come from a file (`--config`), too, in whose place goes what was typed; from
+    there the command also gets those named in `beside`, for which it has options of its own.
     """
     wanted = names or tuple(Settings.parameters())
 
@@ -152,8 +173,12 @@ def _configured(
     return run
 
 
-def _with_options(command: Callable[..., None], options: list[inspect.Parameter]) -> Callable[..., None]:
-    """A command that takes these options in place of its parameter `given`, which gets the settings among them."""
+def _with_options(
+    command: Callable[..., None], options: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """A command that takes these options in place of its parameter `given`, which gets the settings
+    among them.
+    """
     hints = typing.get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(annotation=hints[parameter.name])
@@ -177,14 +202,16 @@ def _with_options(command: Callable[..., None], options: list[inspect.Parameter]
 
 
 def option_names() -> dict[str, dict[str, str]]:
-    """The options about files, by the setting that they are part of: for each the name of what it says.
+    """The options about files, by the setting that they are part of: for each the name of what
+    it says.
 
     >>> names = option_names()
     >>> names["reading"]["decimal"], names["writing"]["out_decimal"], names["writing"]["escape_formulas"]
     ('decimal', 'decimal', 'escape_formulas')
     """
     writing = {
-        name if isinstance(each, Flag) else OUT + name: name for name, each in writing_options().items()
+        name if isinstance(each, Flag) else OUT + name: name
+        for name, each in writing_options().items()
     }
     return {"reading": {name: name for name in reading_options()}, "writing": writing}
 
@@ -221,25 +248,34 @@ def _options(name: str, declared: Parameter) -> list[inspect.Parameter]:
     if isinstance(declared, Names):
         what = METAVARS.get(type(declared), "COLUMNS")
         return [_option(name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar=what)]
-    if isinstance(declared, ColumnName):  # a list, so that a second one is refused and not forgotten
+    # a list, so that a second one is refused and not forgotten
+    if isinstance(declared, ColumnName):
         return [_option(name, list[str] | None, None, declared.help, metavar="COLUMN")]
     if isinstance(declared, MultiChoice):
         return [
             _option(
-                name, list[str] | None, None, f"{declared.help} {SEVERAL}", metavar="|".join(declared.choices)
+                name,
+                list[str] | None,
+                None,
+                f"{declared.help} {SEVERAL}",
+                metavar="|".join(declared.choices),
             )
         ]
     if isinstance(declared, ByColumn):
         told = f"{declared.help} May be repeated."
         if isinstance(declared, Orders):
-            told = f'{declared.help} As "education=LOW<MIDDLE<HIGH", or education=@FILE with a level a line. May be repeated.'
+            told = (
+                f'{declared.help} As "education=LOW<MIDDLE<HIGH", or education=@FILE with a '
+                f"level a line. May be repeated."
+            )
         words = "|".join(getattr(declared, "choices", ()))
         what = METAVARS.get(type(declared), f"COLUMN={words}")
         return [_option(name, list[str] | None, None, told, metavar=what)]
     if isinstance(declared, Caps):
         told = f"{declared.help} May be repeated."
         return [_option(name, list[str] | None, None, told, metavar="COLUMN=LIMIT")]
-    if isinstance(declared, Flag):  # None, so that a file of settings is overridden only by what was typed
+    # None, so that a file of settings is overridden only by what was typed
+    if isinstance(declared, Flag):
         flags = f"{flag_of(name)}/--no-{flag_of(name)[2:]}"
         return [
             _parameter(
@@ -319,7 +355,8 @@ def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     files: dict[str, dict[str, Any]] = {}
     for setting, names in option_names().items():
         said = {name: given.pop(option, None) for option, name in names.items()}
-        unsaid = (None,) if setting == "reading" else (None, False)  # a flag that is not given says nothing
+        # a flag that is not given says nothing
+        unsaid = (None,) if setting == "reading" else (None, False)
         files[setting] = {name: value for name, value in said.items() if value not in unsaid}
     params = {name: given.pop(name) for name in SEARCHING if given.get(name) is not None}
     params |= parameters_in(given.pop("param", None))
@@ -328,13 +365,16 @@ def _as_settings(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if value is not None and name not in SEARCHING:
             settings[name] = (
-                names_in(value) if isinstance(declared[name], Names | ColumnName | MultiChoice) else value
+                names_in(value)
+                if isinstance(declared[name], Names | ColumnName | MultiChoice)
+                else value
             )
     return settings
 
 
 def names_in(given: list[str] | None) -> list[str]:
-    """['age,income', 'zip'] -> ['age', 'income', 'zip']; double quotes protect commas and blanks in a name.
+    """['age,income', 'zip'] -> ['age', 'income', 'zip']; double quotes protect commas and blanks in
+    a name.
 
     >>> names_in(["age,income", '"rent, cold"'])
     ['age', 'income', 'rent, cold']
@@ -378,7 +418,9 @@ def as_typed(sentence: str) -> str:
         if name == "writing":
             return f"{flag_of(OUT + column)} {value.strip(QUOTES)}"
         return (
-            f"{flag_of(name)} {column}={value.strip(QUOTES)}" if name in Settings.parameters() else found[0]
+            f"{flag_of(name)} {column}={value.strip(QUOTES)}"
+            if name in Settings.parameters()
+            else found[0]
         )
 
     def of_names(found: re.Match[str]) -> str:

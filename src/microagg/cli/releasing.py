@@ -1,4 +1,6 @@
-"""From what was typed to a release and what is shown of it: files or pipes, a terminal or a JSON document."""
+"""From what was typed to a release and what is shown of it: files or pipes, a terminal or a JSON
+document.
+"""
 
 from __future__ import annotations
 
@@ -49,23 +51,35 @@ class AnonymizeOptions:
             raise InputError("there is no standard output to write to; name a file.")
         if self.piped and self.as_json:
             raise InputError(
-                "standard output cannot hold both the table and JSON; name a file for the table, or leave out --json."
+                "standard output cannot hold both the table and JSON; name a file for "
+                "the table, or leave out --json."
             )
         if not self.piped and (self.manifest or self.public_manifest):
             raise InputError(
-                "the manifests of a file are written beside it; --manifest and --public-manifest are for standard output."
+                "the manifests of a file are written beside it; --manifest and "
+                "--public-manifest are for standard output."
             )
 
 
-def release_of(source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions) -> None:
+def release_of(
+    source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions
+) -> None:
     """Make a release, write it or give it out, and show what was done."""
     _check_places(source, asked)
     with show.progress("grouping records") as progress:
         release = anonymize_file(
-            source, place, settings=settings, keep_order=asked.keep_order, report=None if asked.piped else asked.report,
-            memory=asked.memory, spill=asked.spill, resume=asked.resume, threads=asked.threads, engine=asked.dask,
+            source,
+            place,
+            settings=settings,
+            keep_order=asked.keep_order,
+            report=None if asked.piped else asked.report,
+            memory=asked.memory,
+            spill=asked.spill,
+            resume=asked.resume,
+            threads=asked.threads,
+            engine=asked.dask,
             progress=progress,
-        )  # fmt: skip
+        )
     if asked.piped:
         _give_out(release, Path(place), asked)
     elif asked.as_json:
@@ -81,7 +95,9 @@ def release_of(source: Path, place: str | Path, settings: Settings, asked: Anony
     end_of(release)
 
 
-def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions) -> None:
+def dry_run_of(
+    source: Path, place: str | Path, settings: Settings, asked: AnonymizeOptions
+) -> None:
     """Show what a release would be, without making it."""
     from microagg.cli import show_plans
     from microagg.pipeline.dry_run import dry_run_file
@@ -100,7 +116,9 @@ def dry_run_of(source: Path, place: str | Path, settings: Settings, asked: Anony
     if asked.piped:
         reports = report_paths(asked.report) if asked.report else ()
         files = (asked.target, asked.manifest, asked.public_manifest, *reports)
-    show_plans.show_or_answer(plan, [place for place in files if place is not None], as_json=asked.as_json)
+    show_plans.show_or_answer(
+        plan, [place for place in files if place is not None], as_json=asked.as_json
+    )
 
 
 def places_of_release(target: Path) -> dict[str, Path | Url | None]:
@@ -124,19 +142,25 @@ def _check_places(source: Path, asked: AnonymizeOptions) -> None:
 
 
 def _give_out(release: Release, place: Path, asked: AnonymizeOptions) -> None:
-    """Reports and manifests first, then the table: what fails before leaves standard output empty."""
+    """Reports and manifests first, then the table: what fails before leaves standard output
+    empty.
+    """
     if asked.report is not None:
         for report, public in zip(report_paths(asked.report), (False, True), strict=True):
             try:
                 release.report(report, public=public)
             except MicroaggError as error:
-                raise type(error)(f"{str(error).rstrip('.')}; the table was not given out.") from None
+                raise type(error)(
+                    f"{str(error).rstrip('.')}; the table was not given out."
+                ) from None
     hand_over(place, sys.stdout.buffer, manifest=asked.manifest, public=asked.public_manifest)
     with show.on_standard_error():
         show.release(release, None)
         show.reports(asked.report)
         for what, written in (("internal", asked.manifest), ("public", asked.public_manifest)):
             if written is not None:
-                show.out.print(f"{what:<12}{written}{' (do not publish)' if what == 'internal' else ''}")
+                show.out.print(
+                    f"{what:<12}{written}{' (do not publish)' if what == 'internal' else ''}"
+                )
     if asked.manifest is None:
         print(f"note: {LOST}.", file=sys.stderr)

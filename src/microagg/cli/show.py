@@ -43,7 +43,9 @@ CHANGED = 30  # columns of which is told what became of their cells
 
 
 class Terminal(Console):
-    """A console that shows names of columns and files to the letter, but lets none of them steer the terminal."""
+    """A console that shows names of columns and files to the letter, but lets none of them steer
+    the terminal.
+    """
 
     def render_str(self, text: str, **options: Any) -> Any:
         return super().render_str(printable(text), **options)
@@ -55,7 +57,9 @@ err = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False, stder
 
 def progress(what: str) -> Bar:
     """A progress bar on standard error while work goes on; nothing where nobody watches."""
-    on_first_compile(lambda: err.print("compiling for this machine: this first run takes longer ..."))
+    on_first_compile(
+        lambda: err.print("compiling for this machine: this first run takes longer ...")
+    )
     return Bar(what, err)
 
 
@@ -78,7 +82,9 @@ def proposal(
     reading: Mapping[str, Any],
     nominal: Sequence[str] = (),
 ) -> str:
-    """Print what is proposed for the columns of a file, and the command that confirms it; returns the sentence that ends the command."""
+    """Print what is proposed for the columns of a file, and the command that confirms it; returns
+    the sentence that ends the command.
+    """
     out.print(proposed.as_rich_table())
     for question in (*proposed.questions, *proposed.on_rules):
         out.print(f"\n{as_typed(str(question))}")
@@ -87,7 +93,9 @@ def proposal(
     out.print("\nRoles proposed from names, types and counts. If they are right, run:")
     # a shell reads it: rich would fold it or take brackets for its own
     print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
-    out.print("Or correct it as a file: `microagg propose` writes it as one, and --config takes it.")
+    out.print(
+        "Or correct it as a file: `microagg propose` writes it as one, and --config takes it."
+    )
     return why_stopped(proposed)
 
 
@@ -95,37 +103,47 @@ def why_stopped(proposed: Proposal) -> str:
     """Why a command ends with a proposal."""
     if not proposed.names(Role.QUASI):
         return "no column was named with --quasi, and none can be proposed, so nothing was written."
-    return "no quasi-identifying columns were named, so nothing was written; confirm or correct the proposal."
+    return (
+        "no quasi-identifying columns were named, so nothing was written; confirm or correct "
+        "the proposal."
+    )
 
 
 def release(done: Release, target: Path | Url | None) -> None:
     """The honest summary of a release; without a target it was given out on standard output."""
     manifest, classes = done.manifest, done.anonymity
     asked = manifest["settings"]
-    params = ", ".join(f"{name}={value}" for name, value in asked["params"].items() if value is not None)
+    params = ", ".join(
+        f"{name}={value}" for name, value in asked["params"].items() if value is not None
+    )
     largest = int(classes.sizes.max())
     out.print(
-        f"{manifest['records']:,} records in {len(classes.sizes):,} classes of {classes.sizes.min():,} to {largest:,}."
+        f"{manifest['records']:,} records in {len(classes.sizes):,} classes of "
+        f"{classes.sizes.min():,} to {largest:,}."
     )
     for bar in size_bars(classes.sizes):
         out.print(bar)
     refined = ", refined" if asked["refine"] else ""
     out.print(
-        f"method      {asked['method']}{f' ({params})' if params else ''}{refined}, scale {asked['scale']}"
+        f"method      {asked['method']}{f' ({params})' if params else ''}{refined}, "
+        f"scale {asked['scale']}"
     )
     for sentence in manifest["chosen"]:
         out.print(f"            {sentence}")
     if done.stopped is not None:
         out.print(
-            f"            stopped early ({done.stopped}) at a checkpoint; this is the best grouping found until then"
+            f"            stopped early ({done.stopped}) at a checkpoint; this is the "
+            f"best grouping found until then"
         )
     units = "standardised" if asked["scale"] == "zscore" else f"scale {asked['scale']}"
     out.print(
-        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = {done.loss['SSE']:.4f} ({units})"
+        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = "
+        f"{done.loss['SSE']:.4f} ({units})"
     )
     if "IL_within" in done.loss:
         out.print(
-            f"            {done.loss['IL_within']:.4f} % within groups, which is what groups are searched by; the rest is rounding, weights, "
+            f"            {done.loss['IL_within']:.4f} % within groups, which is what "
+            f"groups are searched by; the rest is rounding, weights, "
             "modes, medians and gaps"
         )
     if "IL_zscore" in done.loss:
@@ -134,14 +152,21 @@ def release(done: Release, target: Path | Url | None) -> None:
         changes(done.changes)
     if done.bound is not None:
         bound(done.bound, done.labels, done.settings)
-    what = "each combination of" if classes.scope == "record" else "each value of every single column among"
-    out.print(f"guarantee   verified on the written file: {asked['k']} or more records share {what}")
+    what = (
+        "each combination of"
+        if classes.scope == "record"
+        else "each value of every single column among"
+    )
+    out.print(
+        f"guarantee   verified on the written file: {asked['k']} or more records share {what}"
+    )
     out.print(f"            {', '.join(class_columns(done.schema, done.settings))}")
     for finding in classes.findings:
         out.print(f"            every class {finding.told} (worst class: {number(finding.worst)})")
     if done.settings.unit is not None:
         out.print(
-            "            (units were counted by the withheld column; it does not protect against somebody who knows a whole household)"
+            "            (units were counted by the withheld column; it does not protect "
+            "against somebody who knows a whole household)"
         )
     if told := on_all_columns(manifest):
         out.print(f"beyond it   {told}")
@@ -165,7 +190,14 @@ def changes(found: Mapping[str, Change]) -> None:
     """What became of the cells, column by column: for the data holder."""
     out.print(f"cells       {sentence_on_changes(found)}")
     shown = Table(
-        "", "column", "unchanged", "mean change", "gaps", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+        "",
+        "column",
+        "unchanged",
+        "mean change",
+        "gaps",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
     )
     for name, _, unchanged, moved, gaps in list(rows_of_changes(found))[:CHANGED]:
         shown.add_row(" " * 10, name, f"{unchanged} %", moved, gaps)
@@ -176,28 +208,33 @@ def changes(found: Mapping[str, Change]) -> None:
 
 def bounded(found: Bounded, certificate: Path | None) -> None:
     """A bound and the grouping that was found while proving it."""
-    out.print(f"loss        IL = {found.loss['IL']:.4f} % of the variation, for the best grouping found")
+    out.print(
+        f"loss        IL = {found.loss['IL']:.4f} % of the variation, for the best grouping found"
+    )
     bound(found.bound, found.labels)
     if found.stopped is not None:
         out.print(f"            stopped early ({found.stopped}); with more time the gap may shrink")
     if certificate is not None:
         out.print(f"internal    {certificate} (do not publish: it holds a number for each record)")
         out.print(
-            f"            it proves {found.bound.certified_il:.4f} %; check it with `microagg verify-bound`"
+            f"            it proves {found.bound.certified_il:.4f} %; check it with "
+            f"`microagg verify-bound`"
         )
 
 
 def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
     """What no grouping can lose less than, and how near these groups come."""
     out.print(
-        f"bound       no grouping into groups of {proven.k} or more can lose less than {proven.il:.4f} % (proven)"
+        f"bound       no grouping into groups of {proven.k} or more can lose less than "
+        f"{proven.il:.4f} % (proven)"
     )
     gap = proven.gap(labels)
     if proven.optimal and gap < 1e-6:
         out.print("            optimal: this grouping reaches the bound, before values are rounded")
     else:
         out.print(
-            f"            this grouping is within {number(gap)} % of the bound, before values are rounded"
+            f"            this grouping is within {number(gap)} % of the bound, before "
+            f"values are rounded"
         )
     if proven.mixed:
         out.print(f"            {OF_MIXED}")
@@ -218,12 +255,19 @@ def assessment(found: Assessment) -> None:
     """All figures of a release, loss first."""
     pair = found.pair
     out.print(
-        f"{len(pair.original):,} records, matched by {found.matched_by}; {found.classes:,} classes, "
+        f"{len(pair.original):,} records, matched by {found.matched_by}; "
+        f"{found.classes:,} classes, "
         f"the smallest with {counted(found.smallest_class, 'record')}."
     )
     for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
         shown = Table(
-            "measure", "figure", "better", "what 0 means", box=None, pad_edge=False, title_justify="left"
+            "measure",
+            "figure",
+            "better",
+            "what 0 means",
+            box=None,
+            pad_edge=False,
+            title_justify="left",
         )
         for measure, figure in found.figures:
             if measure.side == side:
@@ -240,18 +284,23 @@ def assessment(found: Assessment) -> None:
 def comparison(done: Comparison, plot: Path | None) -> None:
     """Every method and k, those that no other beats in both loss and risk marked."""
     front = set(map(id, done.front))
-    shown = Table("", "method", "k", done.loss.title, done.risk.title, "seconds", box=None, pad_edge=False)
+    shown = Table(
+        "", "method", "k", done.loss.title, done.risk.title, "seconds", box=None, pad_edge=False
+    )
     for row in done.rows:
         if row.error:
             shown.add_row("", row.method, str(row.k), row.error, "", "")
             continue
-        figures = (with_unit(row.figures[measure.name], measure.unit) for measure in (done.loss, done.risk))
+        figures = (
+            with_unit(row.figures[measure.name], measure.unit) for measure in (done.loss, done.risk)
+        )
         best = "*" if id(row) in front else ""
         method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
         shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
     Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
     out.print(
-        "\n* Pareto front: no other k-anonymous release is at least as good in both loss and risk and better in one"
+        "\n* Pareto front: no other k-anonymous release is at least as good in both loss "
+        "and risk and better in one"
     )
     if plot is not None:
         out.print(f"written     {plot}")
@@ -270,12 +319,14 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     else:
         records = int(found.sizes[found.too_small].sum())
         out.print(
-            f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than {found.k} records "
+            f"no: {int(found.too_small.sum()):,} of {classes} in {names} have fewer than "
+            f"{found.k} records "
             f"({records:,} records in total).",
         )
     if found.counted_by == "bits":
         out.print(
-            "counted by bits: 0 and -0, and NaN and missing values, are in different classes, because some programs "
+            "counted by bits: 0 and -0, and NaN and missing values, are in different "
+            "classes, because some programs "
             "tell them apart."
         )
     for finding in found.findings:
@@ -284,7 +335,8 @@ def anonymity(found: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             out.print(f"yes: every class {about}.")
         else:
             out.print(
-                f"no: {int(finding.failing.sum()):,} of {classes} fail the requirement that every class {about}."
+                f"no: {int(finding.failing.sum()):,} of {classes} fail the requirement "
+                f"that every class {about}."
             )
     if not found.holds:
         _failing_classes(found, rows)
@@ -303,10 +355,14 @@ def _suppression(found: Suppression) -> None:
         return
     smallest = found.smallest or 0
     if found.holds:
-        out.print(f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit each record.")
+        out.print(
+            f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit "
+            f"each record."
+        )
     else:
         out.print(
-            f"no, even if a suppressed cell fits any value: fewer than {found.k} records fit those of {found.failing:,} classes."
+            f"no, even if a suppressed cell fits any value: fewer than {found.k} records "
+            f"fit those of {found.failing:,} classes."
         )
     out.print("If a suppressed cell is a value of its own:")
 
@@ -319,7 +375,9 @@ def _failing_classes(found: Anonymity, rows: int) -> None:
         cells = [str(found.sizes[position]), str(found.first_rows[position])]
         if found.findings:
             misses = ["k"] if found.too_small[position] else []
-            misses += [f"{f.guarantee} of {f.column}" for f in found.findings if f.failing[position]]
+            misses += [
+                f"{f.guarantee} of {f.column}" for f in found.findings if f.failing[position]
+            ]
             cells.append(", ".join(misses))
         shown.add_row(*cells)
     out.print(shown)
@@ -332,7 +390,14 @@ def methods(chosen: Sequence[Method]) -> None:
     console = Console(highlight=False, width=None if out.is_terminal else 200)
     for title, members in by_family(chosen):
         shown = Table(
-            "method", "year", "what it does", "good for", "complexity", "source", box=None, pad_edge=False
+            "method",
+            "year",
+            "what it does",
+            "good for",
+            "complexity",
+            "source",
+            box=None,
+            pad_edge=False,
         )
         shown.columns[0].no_wrap = True
         for method in members:
@@ -351,7 +416,8 @@ def method(chosen: Method) -> None:
             out.print(f"{field:<13} {value}")
     for parameter in chosen.parameters:
         out.print(
-            f"parameter     {parameter.name} = {parameter.default} ({parameter.describes}): {parameter.help}",
+            f"parameter     {parameter.name} = {parameter.default} "
+            f"({parameter.describes}): {parameter.help}",
         )
 
 
@@ -379,14 +445,16 @@ def method_as_data(chosen: Method) -> dict[str, Any]:
 def demo_intro(source: Path, target: Path, k: int, asked: Mapping[str, Any]) -> None:
     """What the demonstration is about to do, as the command a user would type."""
     out.print(
-        f"{source} holds 1,000 made-up people: categories, levels with an order, dates, numbers, and gaps in them. "
+        f"{source} holds 1,000 made-up people: categories, levels with an order, dates, "
+        f"numbers, and gaps in them. "
         "The demo runs this command:\n"
     )
     options = []
     for name, given in asked.items():
         if isinstance(given, Mapping):
             options += [
-                f"--{name} {shlex.quote(column + '=' + '<'.join(order))}" for column, order in given.items()
+                f"--{name} {shlex.quote(column + '=' + '<'.join(order))}"
+                for column, order in given.items()
             ]
         else:
             options.append(f"--{name} {given if isinstance(given, str) else shell_list(given)}")
@@ -429,7 +497,16 @@ def cleaned(done: Sequence[str]) -> None:
 def reproduction(cells: Sequence[Reproduced]) -> None:
     """Published against obtained."""
     shown = Table(
-        "source", "data", "method", "k", "measure", "published", "obtained", "verdict", "note", box=None
+        "source",
+        "data",
+        "method",
+        "k",
+        "measure",
+        "published",
+        "obtained",
+        "verdict",
+        "note",
+        box=None,
     )
     colours = dict.fromkeys(AGREEING, "green") | {
         "lower": "cyan",
@@ -441,7 +518,11 @@ def reproduction(cells: Sequence[Reproduced]) -> None:
         obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
         obtained += f" ± {cell.error:.2g}" if cell.error else ""
         label = f"{figure.method} {figure.params}".strip()
-        verdict = f"[{colours[cell.verdict]}]{cell.verdict}[/]" if cell.verdict in colours else cell.verdict
+        verdict = (
+            f"[{colours[cell.verdict]}]{cell.verdict}[/]"
+            if cell.verdict in colours
+            else cell.verdict
+        )
         printed = f"{figure.value:.{figure.decimals}f}"
         note = figure.note if cell.verdict not in AGREEING else ""
         if cell.common is not None:

@@ -1,4 +1,6 @@
-"""What a dry run shows: columns and what would become of them, the guarantee, the time, the files."""
+"""What a dry run shows: columns and what would become of them, the guarantee, the time, the
+files.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,24 @@ def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
     left_out = f" ({counted(plan.left_out, 'record')} left out)" if plan.left_out else ""
     strata = f" in {plan.strata:,} strata" if plan.strata else ""
     show.out.print(
-        f"A dry run: nothing is written. {counted(plan.records, 'record')}{strata}{left_out} would be grouped.\n"
+        "A dry run: nothing is written. "
+        f"{counted(plan.records, 'record')}{strata}{left_out} would be grouped.\n"
     )
     shown = Table("column", "role", "kind", "becomes", box=None, pad_edge=False)
     for column in plan.columns:
         shown.add_row(column["name"], column["role"], column["kind"], column["becomes"])
     show.out.print(shown)
-    params = ", ".join(f"{name}={value}" for name, value in plan.params.items() if value is not None)
+    params = ", ".join(
+        f"{name}={value}" for name, value in plan.params.items() if value is not None
+    )
     show.out.print(
-        f"\nmethod      {plan.method}{f' ({params})' if params else ''} on {plan.axes:,} axes, scale {plan.scale}"
+        f"\nmethod      {plan.method}{f' ({params})' if params else ''} on {plan.axes:,} "
+        f"axes, scale {plan.scale}"
     )
     if plan.blocks:
         show.out.print(
-            f"memory      in passes, about {counted(plan.blocks, 'block')}: it is never whole in memory"
+            f"memory      in passes, about {counted(plan.blocks, 'block')}: it is never "
+            "whole in memory"
         )
     for number, sentence in enumerate(plan.guarantee):
         show.out.print(f"{'guarantee   ' if not number else ' ' * 12}{sentence}")

@@ -18,8 +18,9 @@ class _WithoutPandas(importlib.abc.MetaPathFinder):
 def _replace_closed_streams() -> None:
     """Put the null device in the place of standard streams that are closed (`>&-`).
 
-    Otherwise the next file that is opened gets the number of the closed stream, and whatever a library prints goes into that
-    file; and with standard error closed, Python prints errors to standard output.
+    Otherwise the next file that is opened gets the number of the closed stream, and whatever a
+    library prints goes into that file; and with standard error closed, Python prints errors to
+    standard output.
     """
     for number in range(3):
         try:
@@ -33,10 +34,11 @@ def _replace_closed_streams() -> None:
 
 
 def start() -> None:
-    """Run the command line in a process of our own, which can be made lean before anything is imported.
+    """Run the command line in a process of our own, which can be made lean before anything is
+    imported.
 
-    No table here is a pandas one, and Arrow would import pandas at its first use: half a second and 40 MB. Arrow's own pool
-    keeps more memory than the system's.
+    No table here is a pandas one, and Arrow would import pandas at its first use: half a second and
+    40 MB. Arrow's own pool keeps more memory than the system's.
     """
     _replace_closed_streams()
     sys.meta_path.insert(0, _WithoutPandas())

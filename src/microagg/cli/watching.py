@@ -1,4 +1,6 @@
-"""What a command has written by the time it stops: found by a look at what is there, not by what was meant to be done."""
+"""What a command has written by the time it stops: found by a look at what is there, not by what
+was meant to be done.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def forget() -> None:
 
 
 def watch(*places: Path | None, verified: bool = False) -> None:
-    """Remember what lies at the places that a command may write; `verified` if it is verified before it is put there."""
+    """Remember what lies at the places that a command may write; `verified` if it is verified
+    before it is put there.
+    """
     for place in places:
         if place is not None:
             _before[place] = _seen(place)

@@ -1,4 +1,5 @@
-"""Tables to try things on: made up here, or read from the reference data. May import table and kernels.
+"""Tables to try things on: made up here, or read from the reference data. May import table and
+kernels.
 
 >>> from microagg import datasets
 >>> datasets.households(200).num_rows

@@ -1,4 +1,6 @@
-"""Made-up companies: a business survey, where a few are larger than all others together. None of them exists."""
+"""Made-up companies: a business survey, where a few are larger than all others together. None of
+them exists.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from microagg.datasets.runs import Draws, days, made_in_runs, rounded, table_of,
 
 REGIONS = ("Centre", "East", "North", "South", "West")
 SECTORS = (1071, 2511, 2562, 4120, 4321, 4511, 4711, 4941, 5610, 6201, 6820, 6920, 7022, 8121, 8690)
-"""Codes of four digits, as in a classification of economic activities: numbers, but no quantities."""
+"""Codes of four digits, as in a classification of economic activities: numbers, but no quantities.
+"""
 _SHARES = (3, 4, 3, 6, 9, 4, 12, 6, 13, 8, 7, 6, 8, 5, 6)
 _HEAVY = 1.1  # the exponent of the tail of sizes: near 1, as for real companies (Axtell 2001)
 _LARGEST = 400_000.0  # employees
@@ -17,10 +20,11 @@ _FIRST_DAY, _LAST_DAY = -7_305, 20_088  # 1950 to 2024, counted from 1970
 
 
 def companies(n: int = 1000, seed: int = 1) -> pa.Table:
-    """A table of n made-up companies with heavy tails: turnover, assets and profit in thousands, employees.
+    """A table of n made-up companies with heavy tails: turnover, assets and profit in thousands,
+    employees.
 
-    company names them; sector is a code, region a category, founded a date; assets and exports have gaps; profit can be negative
-    and is confidential.
+    company names them; sector is a code, region a category, founded a date; assets and exports have
+    gaps; profit can be negative and is confidential.
 
     >>> companies(2).column_names
     ['company', 'sector', 'region', 'founded', 'employees', 'turnover', 'assets', 'exports', 'profit']

@@ -1,4 +1,6 @@
-"""A made-up household survey: persons in households, drawn by region, with weights, gaps and special codes. Nobody in it exists."""
+"""A made-up household survey: persons in households, drawn by region, with weights, gaps and
+special codes. Nobody in it exists.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ _INTERVIEWS_FROM = 20_332  # the first of September 2025, counted from 1970
 def households(n: int = 1000, seed: int = 1) -> pa.Table:
     """A survey of n made-up persons in some n / 2 households.
 
-    household is the unit, region the stratum, weight the sampling weight (persons that a record stands for); education is ordered,
-    occupation nominal (null for those without one); hours and age_first_job hold 97 where the question does not apply and 98
-    where it was refused; income, rent and born have gaps; health is confidential. The last household may be incomplete.
+    household is the unit, region the stratum, weight the sampling weight (persons that a record
+    stands for); education is ordered, occupation nominal (null for those without one); hours and
+    age_first_job hold 97 where the question does not apply and 98 where it was refused; income,
+    rent and born have gaps; health is confidential. The last household may be incomplete.
 
     >>> households(2).column_names[:4]
     ['household', 'region', 'weight', 'born']
@@ -51,7 +54,9 @@ def _households(draws: Draws) -> dict[str, pa.Array]:
     hours = np.clip(rounded(36.0 + 9.0 * draws.normal("hours")), 2, 80)
     first_job = np.clip(rounded(18.0 + 1.5 * education + 2.0 * draws.normal("first job")), 14, 40)
     worked = (works | (adult & draws.happens("worked", 80))) & (first_job <= age)
-    logincome = 9.9 + 0.17 * (education - 1.9) + 0.12 * (region == 4) + 0.42 * draws.normal("income")
+    logincome = (
+        9.9 + 0.17 * (education - 1.9) + 0.12 * (region == 4) + 0.42 * draws.normal("income")
+    )
     income = np.where(adult, rounded(np.exp(logincome) * (0.5 + 0.5 * works), 100), 0)
     rent = rounded(np.exp(6.3 + 0.25 * (region == 4) + 0.3 * draws.normal("rent")), 5)[home]
     return {
@@ -82,7 +87,9 @@ def _homes(draws: Draws) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ages(draws: Draws, home: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The first of a home is grown up, the second about as old, the others mostly their children."""
+    """The first of a home is grown up, the second about as old, the others mostly their
+    children.
+    """
     first = np.clip(49.0 + 16.0 * draws.normal("age"), 18.0, 97.0)[home]
     second = np.clip(first + 4.0 * draws.normal("difference"), 17.0, 97.0)
     others = np.clip(first - 31.0 + 5.0 * draws.normal("child"), 0.0, 60.0)
@@ -90,7 +97,9 @@ def _ages(draws: Draws, home: np.ndarray, place: np.ndarray) -> np.ndarray:
 
 
 def _weights(region: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Persons of the region over records of it, and up to a quarter more or less for those who answered less often."""
+    """Persons of the region over records of it, and up to a quarter more or less for those who
+    answered less often.
+    """
     drawn = np.asarray(_POPULATION)[region] / np.asarray(_SAMPLED)[region]
     return rounded(100.0 * PERSONS_PER_RECORD * drawn * (0.75 + 0.5 * share)) / 100.0
 

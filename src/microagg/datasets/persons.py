@@ -12,7 +12,8 @@ SHARES = (55, 9, 10, 14, 6, 4, 2)
 
 
 def persons(n: int = 1000, seed: int = 1) -> pa.Table:
-    """A table of n made-up persons: a number, age, income, rent, commuting distance, years of schooling, a diagnosis.
+    """A table of n made-up persons: a number, age, income, rent, commuting distance, years of
+    schooling, a diagnosis.
 
     >>> persons(3).column_names
     ['person', 'age', 'income', 'rent', 'commute_km', 'schooling', 'diagnosis']

@@ -1,4 +1,6 @@
-"""The CASC reference data (Tarragona, Census, EIA). They are not part of microagg: a folder is named instead."""
+"""The CASC reference data (Tarragona, Census, EIA). They are not part of microagg: a folder is
+named instead.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,14 @@ def reference_folder() -> Path | None:
 
 
 def load_reference(name: str, columns: str = "all", folder: Path | None = None) -> np.ndarray:
-    """The values of a reference data set in the columns that the literature uses, as a float64 matrix."""
+    """The values of a reference data set in the columns that the literature uses, as a float64
+    matrix.
+    """
     folder = folder or reference_folder()
     if folder is None:
         raise InputError(
-            f"the reference data are not part of microagg; set {VARIABLE} to the folder that holds them."
+            f"the reference data are not part of microagg; set {VARIABLE} to the folder "
+            f"that holds them."
         )
     table = read_table(folder / f"{name.lower()}.csv")
     if name == "EIA":

@@ -18,10 +18,12 @@ _TODAY = 20_454  # the first day of 2026, counted from 1970
 
 
 def residents(n: int = 1000, seed: int = 1) -> pa.Table:
-    """A table of n made-up residents with text, truth values, ordered levels, dates, decimals and gaps.
+    """A table of n made-up residents with text, truth values, ordered levels, dates, decimals and
+    gaps.
 
-    person and e_mail name somebody; sex, district and marital are categories, education is ordered; born and moved_in are dates;
-    income, rent (a decimal), commute_km and works have gaps; diagnosis is confidential.
+    person and e_mail name somebody; sex, district and marital are categories, education is ordered;
+    born and moved_in are dates; income, rent (a decimal), commute_km and works have gaps; diagnosis
+    is confidential.
 
     >>> residents(3).column_names[:5]
     ['person', 'e_mail', 'sex', 'born', 'district']
@@ -66,4 +68,6 @@ def _marital(age: np.ndarray, draws: Draws) -> np.ndarray:
     ticket = draws.uniform("marital")
     single = np.clip(1.1 - age / 50.0, 0.15, 1.0)
     widowed = np.clip((age - 60.0) / 80.0, 0.0, 0.4)
-    return np.select([ticket < single, ticket >= 1.0 - widowed, ticket >= 0.9 - widowed], [0, 3, 2], 1)
+    return np.select(
+        [ticket < single, ticket >= 1.0 - widowed, ticket >= 0.9 - widowed], [0, 3, 2], 1
+    )

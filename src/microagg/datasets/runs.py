@@ -1,7 +1,8 @@
 """Made-up tables of any size: they come in runs of 1,000 records, each made from its own number.
 
-So a table is the same however it is cut into chunks, the first records are the same whatever the size, and no more than one chunk
-needs to be in memory. Each column of a run has random numbers of its own: a new column leaves the others as they were.
+So a table is the same however it is cut into chunks, the first records are the same whatever the
+size, and no more than one chunk needs to be in memory. Each column of a run has random numbers of
+its own: a new column leaves the others as they were.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def table_of(name: str, n: int, seed: int) -> pa.Table:
 
 
 def in_chunks(name: str, n: int, *, seed: int = 1, chunk: int = 100_000) -> Iterator[pa.Table]:
-    """A made-up table ("companies", "households" or "residents") piece by piece, for sizes beyond memory.
+    """A made-up table ("companies", "households" or "residents") piece by piece, for sizes beyond
+    memory.
 
     Together the pieces are the table that the function of that name gives, whatever their size.
 
@@ -111,13 +113,16 @@ def _pieces(name: str, n: int, seed: int, chunk: int) -> Iterator[pa.Table]:
         end = min(start + chunk, n)
         runs = range(start // RUN, max(start // RUN, (end - 1) // RUN) + 1)
         parts = [
-            made(run).slice(max(start - run * RUN, 0), min(end, (run + 1) * RUN) - max(start, run * RUN))
+            made(run).slice(
+                max(start - run * RUN, 0), min(end, (run + 1) * RUN) - max(start, run * RUN)
+            )
             for run in runs
         ]
         yield pa.concat_tables(parts)
 
 
-# --- columns -------------------------------------------------------------------------------------------------
+# --- columns
+# -------------------------------------------------------------------------------------------------
 
 
 def texts(places: np.ndarray, words: Sequence[str], gaps: np.ndarray | None = None) -> pa.Array:
@@ -137,5 +142,7 @@ def days(places: np.ndarray, gaps: np.ndarray | None = None) -> pa.Array:
 
 
 def rounded(values: np.ndarray, to: int = 1) -> np.ndarray:
-    """Whole numbers that `to` divides: the last bits of exp and log, which libraries disagree on, are gone."""
+    """Whole numbers that `to` divides: the last bits of exp and log, which libraries disagree on,
+    are gone.
+    """
     return np.rint(values / to).astype(np.int64) * to

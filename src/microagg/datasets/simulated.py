@@ -1,12 +1,14 @@
-"""The simulated data of Mortazavi, Jalili and Gohargazi 2013, section 5.1, as they state them; seeded.
+"""The simulated data of Mortazavi, Jalili and Gohargazi 2013, section 5.1, as they state them;
+seeded.
 
-Sim-1: 100 records, 10 columns, uniform on [-1000, 1000]. Sim-2: 5 clusters of 20 records in 4 to 8 columns; a cluster's
-centre is uniform on [0, 1] in every column, its records are normal around it with one deviation for all columns, uniform on
-[0.1, 0.3]. Sim-3: the same with centres on [0, 2]. The paper makes 25 data sets of each; the number says which.
-And its two examples in the plane: 200 uniform records (figure 6) and 10,000 normal ones (figure 7).
+Sim-1: 100 records, 10 columns, uniform on [-1000, 1000]. Sim-2: 5 clusters of 20 records in 4 to 8
+columns; a cluster's centre is uniform on [0, 1] in every column, its records are normal around it
+with one deviation for all columns, uniform on [0.1, 0.3]. Sim-3: the same with centres on [0, 2].
+The paper makes 25 data sets of each; the number says which. And its two examples in the plane: 200
+uniform records (figure 6) and 10,000 normal ones (figure 7).
 
-As stated, Sim-3 does not give the printed figures; with the variance drawn from [0.1, 0.3] in place of the deviation
-(`spread="variance"`) it does, within the error of 25 data sets.
+As stated, Sim-3 does not give the printed figures; with the variance drawn from [0.1, 0.3] in place
+of the deviation (`spread="variance"`) it does, within the error of 25 data sets.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ DATA_SETS = 25
 
 
 def simulated(name: str, number: int = 0, seed: int = 0, spread: str = "deviation") -> np.ndarray:
-    """One of the simulated data sets; `spread` says what is uniform on [0.1, 0.3] in Sim-2 and Sim-3.
+    """One of the simulated data sets; `spread` says what is uniform on [0.1, 0.3] in Sim-2 and
+    Sim-3.
 
     >>> simulated("Sim-1").shape, simulated("Sim-2", number=3).shape[0]
     ((100, 10), 100)

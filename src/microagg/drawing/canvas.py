@@ -1,4 +1,5 @@
-"""An empty figure to draw on, in matplotlib's own defaults: the user's settings and backend stay as they are.
+"""An empty figure to draw on, in matplotlib's own defaults: the user's settings and backend stay as
+they are.
 
 Figures are made without pyplot, which would choose a backend for the whole process.
 """
@@ -37,7 +38,9 @@ def can_draw() -> bool:
 
 @contextlib.contextmanager
 def _without_log() -> Iterator[None]:
-    """Within, matplotlib logs no warnings: of a home folder that cannot be written to, or fonts that it looks for."""
+    """Within, matplotlib logs no warnings: of a home folder that cannot be written to, or fonts
+    that it looks for.
+    """
     logger = logging.getLogger("matplotlib")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -48,8 +51,11 @@ def _without_log() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def blank_figure(inches: tuple[float, float], settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
-    """A figure to be drawn on and saved within the `with`; `settings` (rcParams) hold for this figure only.
+def blank_figure(
+    inches: tuple[float, float], settings: Mapping[str, Any] | None = None
+) -> Iterator[Any]:
+    """A figure to be drawn on and saved within the `with`; `settings` (rcParams) hold for this
+    figure only.
 
     >>> with blank_figure((4.0, 3.0), {"font.size": 9.0}) as figure:
     ...     axes = figure.add_subplot()

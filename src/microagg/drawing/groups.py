@@ -18,13 +18,16 @@ NUMBERED = 40  # with more groups than this, numbers would hide the picture
 
 
 def draw_groups(points: Any, labels: np.ndarray, path: str | Path, title: str = "") -> None:
-    """Draw points in the plane, each group in a colour with its outline and, if they are few, its number.
+    """Draw points in the plane, each group in a colour with its outline and, if they are few, its
+    number.
 
     For the data holder: it shows single records.
     """
     matrix = as_points(points)
     if matrix.shape[1] != 2:
-        raise InputError(f"groups can only be drawn in two columns, and there are {matrix.shape[1]}.")
+        raise InputError(
+            f"groups can only be drawn in two columns, and there are {matrix.shape[1]}."
+        )
     with blank_figure((6.4, 6.0)) as figure:
         axes = figure.add_subplot()
         _draw_groups(axes, matrix, labels)
@@ -50,7 +53,9 @@ def _draw_groups(axes: Any, matrix: np.ndarray, labels: np.ndarray) -> None:
         outline = np.array(convex_outline(members))
         axes.fill(*outline.T, facecolor=(colour, 0.12), edgecolor=(colour, 0.9), linewidth=0.8)
         if groups <= NUMBERED:
-            axes.annotate(str(g + 1), means[g], ha="center", va="center", fontsize=10, weight="bold")
+            axes.annotate(
+                str(g + 1), means[g], ha="center", va="center", fontsize=10, weight="bold"
+            )
     axes.plot(*means.T, "k+", markersize=5 if groups > NUMBERED else 0)
 
 

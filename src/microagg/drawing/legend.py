@@ -1,4 +1,6 @@
-"""The legend of a map: marks and names beside the picture, in parts with headings, in one column or two."""
+"""The legend of a map: marks and names beside the picture, in parts with headings, in one column or
+two.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ TORN = 4  # a part that goes on in the second column is worth so many lines of d
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of a legend: a mark with its name, a line with its name, or a heading if it has neither."""
+    """A line of a legend: a mark with its name, a line with its name, or a heading if it has
+    neither.
+    """
 
     text: str
     mark: Mark | None = None
@@ -23,7 +27,8 @@ class Entry:
 
 
 def in_columns(sections: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
-    """The entries in columns of the same length, filled up with empty ones; parts stay whole where that is possible.
+    """The entries in columns of the same length, filled up with empty ones; parts stay whole where
+    that is possible.
 
     >>> [len(column) for column in in_columns([[Entry("mdav")] * 12, [Entry("search")] * 30])]
     [21, 21]
@@ -39,7 +44,9 @@ def in_columns(sections: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
     # a heading never stands alone below a column
     cut = min((at for at in range(1, len(entries)) if at - 1 not in starts), key=cost)
     length = max(cut, len(entries) - cut)
-    return [column + [Entry("")] * (length - len(column)) for column in (entries[:cut], entries[cut:])]
+    return [
+        column + [Entry("")] * (length - len(column)) for column in (entries[:cut], entries[cut:])
+    ]
 
 
 def draw_legend(figure: Any, columns: Sequence[Sequence[Entry]], title: str) -> None:

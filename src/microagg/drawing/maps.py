@@ -1,4 +1,6 @@
-"""The risk–utility map: what many releases of one table lose, and what an intruder gains by them."""
+"""The risk–utility map: what many releases of one table lose, and what an intruder gains by
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from microagg.errors import InputError
 
 SETTINGS = {"svg.hashsalt": "microagg", "font.size": 9.0}
 ENDINGS = (".png", ".svg")
-NAMED = 12  # with more marks than this on the front, its labels tell k alone and leave the method to its mark
+# with more marks than this on the front, its labels tell k alone and leave the method to its mark
+NAMED = 12
 FEW_WORDS = 3
 NEAR = 40.0  # pixels
 RADIUS = 4.0  # of a mark, in pixels, that a label keeps away from
@@ -35,7 +38,9 @@ class MapPoint:
     loss: float
     risk: float
     on_front: bool = False
-    """Whether no other release beats it in both loss and risk. One that is not k-anonymous is never on the front."""
+    """Whether no other release beats it in both loss and risk. One that is not k-anonymous is never
+    on the front.
+    """
     k_anonymous: bool = True
     family: str = ""
     """The family of its method: where many methods are drawn, those of a family look alike."""
@@ -51,10 +56,11 @@ def draw_map(
 ) -> str:
     """Draw risk against loss, a mark for each method, larger for larger k, and the front as a line.
 
-    No two methods have the same mark, by colour, shape and filling. Releases that are not k-anonymous are hollow and grey and
-    take no part in the front. Only the front is labelled: with method and k, or with k alone where it is long. Axes are
-    logarithmic where values differ widely. Returns the SVG text if no path is given, else ""; the path's ending
-    says which, .png or .svg. The same points give the same bytes.
+    No two methods have the same mark, by colour, shape and filling. Releases that are not
+    k-anonymous are hollow and grey and take no part in the front. Only the front is labelled: with
+    method and k, or with k alone where it is long. Axes are logarithmic where values differ widely.
+    Returns the SVG text if no path is given, else ""; the path's ending says which, .png or .svg.
+    The same points give the same bytes.
     """
     if not points:
         raise InputError("there is nothing to draw: no release has figures.")
@@ -110,7 +116,8 @@ def _draw_points(
     axes: Any, points: Sequence[MapPoint], marks: dict[str, Mark], hollow: dict[str, Mark]
 ) -> None:
     ks = sorted({point.k for point in points})
-    for point in sorted(points, key=lambda point: -point.k):  # small marks stay visible on large ones
+    # small marks stay visible on large ones
+    for point in sorted(points, key=lambda point: -point.k):
         mark = marks[point.method] if point.k_anonymous else hollow[point.method]
         size = SMALLEST + (LARGEST - SMALLEST) * ks.index(point.k) / max(len(ks) - 1, 1)
         axes.scatter(
@@ -142,7 +149,9 @@ def _draw_front(axes: Any, points: Sequence[MapPoint]) -> None:
 def _sections(
     points: Sequence[MapPoint], marks: dict[str, Mark], hollow: dict[str, Mark]
 ) -> list[list[Entry]]:
-    """What the legend says, in parts that belong together: the front, family by family, and what does not count."""
+    """What the legend says, in parts that belong together: the front, family by family, and what
+    does not count.
+    """
     families = {point.method: point.family for point in points}
     sections = [[Entry("the front: none is as good in\nboth and better in one", line=True)]]
     if not _front(points):
@@ -160,16 +169,23 @@ def _sizes(points: Sequence[MapPoint]) -> str:
     ks = sorted({point.k for point in points})
     if len(ks) == 1:
         return f"k = {ks[0]}"
-    return f"larger marks, larger k: {', '.join(map(str, ks)) if len(ks) < 6 else f'{ks[0]} to {ks[-1]}'}"
+    return (
+        "larger marks, larger k: "
+        f"{', '.join(map(str, ks)) if len(ks) < 6 else f'{ks[0]} to {ks[-1]}'}"
+    )
 
 
 def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
-    """Write a label beside each mark of the front, where the fewest marks and words are in the way."""
+    """Write a label beside each mark of the front, where the fewest marks and words are in the
+    way.
+    """
     from matplotlib.text import Text
 
     figure.draw_without_rendering()  # places are known in pixels from here on
     marks = [tuple(axes.transData.transform((point.loss, point.risk))) for point in points]
-    line = _along([tuple(axes.transData.transform((point.loss, point.risk))) for point in _front(points)])
+    line = _along(
+        [tuple(axes.transData.transform((point.loss, point.risk))) for point in _front(points)]
+    )
     written: list[Any] = []
     told: list[tuple[str, Any]] = []
     for place, label in _labels(points).items():
@@ -180,9 +196,16 @@ def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
         trials = []
         for offset, side, height in _PLACES:
             word = axes.annotate(
-                label, place, offset, textcoords="offset points", ha=side, va=height, fontsize=8, zorder=4,
+                label,
+                place,
+                offset,
+                textcoords="offset points",
+                ha=side,
+                va=height,
+                fontsize=8,
+                zorder=4,
                 arrowprops={**_LEADER, "linewidth": 0.6 if math.hypot(*offset) > FAR else 0.0},
-            )  # fmt: skip
+            )
             word.set_in_layout(False)  # it must not move what it was placed by
             word.get_window_extent()  # puts it in its place, but would include its line
             box = Text.get_window_extent(word).padded(RADIUS)
@@ -195,7 +218,9 @@ def _label_front(figure: Any, axes: Any, points: Sequence[MapPoint]) -> None:
 
 
 def _along(corners: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Places on a line from corner to corner, close enough that no word fits between two of them."""
+    """Places on a line from corner to corner, close enough that no word fits between two of
+    them.
+    """
     places: list[tuple[float, float]] = []
     for (a, b), (c, d) in itertools.pairwise(corners):
         steps = 1 + int(math.hypot(c - a, d - b) / NEAR * 4)
@@ -237,4 +262,8 @@ _LEADER = {"arrowstyle": "-", "color": "#bbbbbb", "shrinkA": 0.0, "shrinkB": 3.0
 _SIDES = {-1: "right", 0: "center", 1: "left"}
 _HEIGHTS = {-1: "top", 0: "center", 1: "bottom"}
 _DIRECTIONS = ((1, 1), (1, 0), (1, -1), (0, 1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
-_PLACES = [((x * away, y * away), _SIDES[x], _HEIGHTS[y]) for away in (7, 18, 30, 44) for x, y in _DIRECTIONS]
+_PLACES = [
+    ((x * away, y * away), _SIDES[x], _HEIGHTS[y])
+    for away in (7, 18, 30, 44)
+    for x, y in _DIRECTIONS
+]

@@ -45,10 +45,12 @@ class Mark:
 
 
 def marks_of(families: Mapping[str, str]) -> dict[str, Mark]:
-    """A mark for each method (the keys; the values are their families), no two alike while there are 160 or fewer.
+    """A mark for each method (the keys; the values are their families), no two alike while there
+    are 160 or fewer.
 
-    Up to eight methods differ in colour and in shape. Of more, those of a family share as few colours as there are enough of
-    and differ in shape, and where a colour has more than ten of them in filling too.
+    Up to eight methods differ in colour and in shape. Of more, those of a family share as few
+    colours as there are enough of and differ in shape, and where a colour has more than ten of them
+    in filling too.
 
     >>> marks_of({"mdav": "mdav", "v-mdav": "mdav"})["v-mdav"]
     Mark(shape='D', edge='white', face='#d1380a')
@@ -68,7 +70,8 @@ def hollow_marks(methods: Iterable[str]) -> dict[str, Mark]:
     {'individual-ranking': Mark(shape='o', edge='#8a8a8a', face='none')}
     """
     return {
-        method: Mark(SHAPES[i % len(SHAPES)], GREY, "none") for i, method in enumerate(dict.fromkeys(methods))
+        method: Mark(SHAPES[i % len(SHAPES)], GREY, "none")
+        for i, method in enumerate(dict.fromkeys(methods))
     }
 
 
@@ -77,7 +80,9 @@ def _of_one_colour(families: Mapping[str, str]) -> list[list[str]]:
     members: dict[str, list[str]] = {}
     for method, family in families.items():
         members.setdefault(family, []).append(method)
-    most = next((most for most in range(1, MOST) if _colours_for(members, most) <= len(COLOURS)), MOST)
+    most = next(
+        (most for most in range(1, MOST) if _colours_for(members, most) <= len(COLOURS)), MOST
+    )
     pieces = [own[at : at + most] for own in members.values() for at in range(0, len(own), most)]
     shared: list[list[str]] = []
     for piece in sorted(pieces, key=len, reverse=True):

@@ -1,7 +1,8 @@
 """The pictures of a report: small SVG drawings that go into a page as they are.
 
-Drawn with matplotlib (the extra `plots`) in its own defaults, whatever the user's settings; the same numbers give the same
-bytes. Without matplotlib every function returns an empty text, and the report shows the numbers instead.
+Drawn with matplotlib (the extra `plots`) in its own defaults, whatever the user's settings; the
+same numbers give the same bytes. Without matplotlib every function returns an empty text, and the
+report shows the numbers instead.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def draw_class_sizes(sizes: Sequence[str], classes: Sequence[int], k: int) -> st
         places = np.arange(len(sizes))
         bars = axes.bar(places, classes, width=0.72, color=AFTER)
         if len(sizes) <= 14:
-            axes.bar_label(bars, [f"{count:,}" for count in classes], padding=2, fontsize=8, color=INK)
+            axes.bar_label(
+                bars, [f"{count:,}" for count in classes], padding=2, fontsize=8, color=INK
+            )
         room = max(0.6, 5.5 - len(sizes) / 2)  # so that one bar alone is still a bar
         axes.set_xlim(-room, len(sizes) - 1 + room)
         every = -(-len(sizes) // 14)
@@ -59,10 +62,11 @@ def draw_distribution(
     before: Sequence[float] | None = None,
     beside: Sequence[str] = (),
 ) -> str:
-    """One column as released (outlined), in percent of the records per bin, and before (filled) where that is given.
+    """One column as released (outlined), in percent of the records per bin, and before (filled)
+    where that is given.
 
-    Without it, the released column is filled. All bins are equally wide. The last shares are those `beside` the scale, such as
-    what is missing: bars of their own.
+    Without it, the released column is filled. All bins are equally wide. The last shares are those
+    `beside` the scale, such as what is missing: bars of their own.
 
     >>> draw_distribution("age", ["30"], [45, 55], before=[40, 60])[:4]
     '<svg'
@@ -81,7 +85,10 @@ def draw_distribution(
             apart = on_scale + 1.1 + 1.5 * np.arange(len(beside))
             axes.bar(apart, filled[on_scale:], width=1.0, color=BEFORE)
             axes.bar(apart, after[on_scale:], width=1.0, fill=False, edgecolor=AFTER, linewidth=1.6)
-            ticks, texts = [*ticks, *apart.tolist()], [*texts, *(shortened(each, 12) for each in beside)]
+            ticks, texts = (
+                [*ticks, *apart.tolist()],
+                [*texts, *(shortened(each, 12) for each in beside)],
+            )
         axes.set_xticks(ticks, texts)
         longest = max((len(text) for text in texts), default=0)
         if longest > 5:
@@ -97,7 +104,8 @@ def draw_distribution(
 def draw_levels(
     name: str, levels: Sequence[str], after: Sequence[float], before: Sequence[float] | None = None
 ) -> str:
-    """Bars: the levels of one column as released (outlined), in percent of the records, and before (filled) where that is given.
+    """Bars: the levels of one column as released (outlined), in percent of the records, and before
+    (filled) where that is given.
 
     >>> draw_levels("sex", ["F", "M"], [45, 55], before=[40, 60])[:4]
     '<svg'
@@ -119,7 +127,8 @@ def draw_levels(
 
 
 def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> str:
-    """A heat map of correlations from -1 (blue) to 1 (red). The diagonal, and what has no correlation, stays white.
+    """A heat map of correlations from -1 (blue) to 1 (red). The diagonal, and what has no
+    correlation, stays white.
 
     >>> draw_correlations(["a", "b"], np.eye(2), "before")[:4]
     '<svg'
@@ -128,7 +137,9 @@ def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> st
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
         shades = np.ma.masked_where(np.isnan(matrix) | np.eye(len(names), dtype=bool), matrix)
-        axes.pcolormesh(shades, cmap="RdBu_r", vmin=-1.2, vmax=1.2, edgecolors="white", linewidth=0.8)
+        axes.pcolormesh(
+            shades, cmap="RdBu_r", vmin=-1.2, vmax=1.2, edgecolors="white", linewidth=0.8
+        )
         places = np.arange(len(names)) + 0.5
         if len(names) <= NUMBERED:
             for i, j in np.ndindex(*matrix.shape):
@@ -169,10 +180,14 @@ def _drawn(draw: Callable[[Any], None], inches: tuple[float, float], salt: str) 
 
 
 def _inline(svg: str) -> str:
-    """One <svg> element for the middle of a page: sized by the page, no prologue, no ids but those that are used."""
+    """One <svg> element for the middle of a page: sized by the page, no prologue, no ids but those
+    that are used.
+    """
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\A<svg[^>]*?(viewBox="[^"]*")[^>]*>', r'<svg xmlns="http://www.w3.org/2000/svg" \1>', svg)
+    svg = re.sub(
+        r'\A<svg[^>]*?(viewBox="[^"]*")[^>]*>', r'<svg xmlns="http://www.w3.org/2000/svg" \1>', svg
+    )
     svg = svg.replace("xlink:href=", "href=")
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
     svg = re.sub(r' id="([^"]*)"', lambda given: given[0] if given[1] in used else "", svg)

@@ -1,4 +1,6 @@
-"""What scikit-learn hands over (matrices of numbers, text or objects, data frames), as a table; and back."""
+"""What scikit-learn hands over (matrices of numbers, text or objects, data frames), as a table; and
+back.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +40,23 @@ def open_input(given: Any) -> nw.DataFrame[Any]:
 
 
 def _of_objects(column: np.ndarray) -> pa.Array:
-    """Numbers, text and truth values as what they are; where kinds are mixed, categories that are told apart by how they print."""
+    """Numbers, text and truth values as what they are; where kinds are mixed, categories that are
+    told apart by how they print.
+    """
     objects = column.astype(object)
     missing = np.array([each is None or each != each for each in objects], bool)
     try:
-        made = pa.array([None if gone else each for each, gone in zip(objects, missing, strict=True)])
+        made = pa.array(
+            [None if gone else each for each, gone in zip(objects, missing, strict=True)]
+        )
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError):
         made = None
     if made is not None and not pa.types.is_nested(made.type) and not pa.types.is_binary(made.type):
         return made
     try:
-        return pa.array([None if gone else str(each) for each, gone in zip(objects, missing, strict=True)])
+        return pa.array(
+            [None if gone else str(each) for each, gone in zip(objects, missing, strict=True)]
+        )
     except (pa.ArrowInvalid, UnicodeError):
         raise InputError("a matrix of objects holds text that is not in UTF-8; mend it.") from None
 

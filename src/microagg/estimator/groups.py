@@ -1,4 +1,6 @@
-"""What groups release, and which of them is nearest to a row that was never seen: known from the release alone."""
+"""What groups release, and which of them is nearest to a row that was never seen: known from the
+release alone.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
 FEW = 1e8
-"""Distances times axes up to which all are computed; beyond, a tree is built, whose kernels take some seconds to compile once."""
+"""Distances times axes up to which all are computed; beyond, a tree is built, whose kernels take
+some seconds to compile once.
+"""
 
 
 @dataclass(frozen=True, repr=False)
 class ReleasedGroups:
-    """One released row for each group, and the space that these rows span: no scale, level or date that only the original had.
+    """One released row for each group, and the space that these rows span: no scale, level or
+    date that only the original had.
 
     >>> import pyarrow as pa
     >>> from microagg.table.schema import Role
@@ -44,7 +49,9 @@ class ReleasedGroups:
     cells: Cells
     """Those of the released rows."""
     middle: np.ndarray
-    """(columns,): the mean of the released values of numbers and levels: where a cell lies that tells nothing."""
+    """(columns,): the mean of the released values of numbers and levels: where a cell lies that
+    tells nothing.
+    """
     space: Space
 
     @staticmethod
@@ -67,17 +74,23 @@ class ReleasedGroups:
         known = np.where(np.isnan(cells.values), 0.0, cells.values)
         weights = sizes[:, None] * ~np.isnan(cells.values)
         middle = (known * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
-        return ReleasedGroups(released.to_native(), columns, special, na, cells, middle, _with_unknown(space))
+        return ReleasedGroups(
+            released.to_native(), columns, special, na, cells, middle, _with_unknown(space)
+        )
 
     def nearest(self, frame: nw.DataFrame[Any]) -> np.ndarray:
-        """(n,): the group nearest to each row in the space of the release; the lower number where several are.
+        """(n,): the group nearest to each row in the space of the release; the lower number where
+        several are.
 
-        What the release does not have (a category, a level, a gap where it has none) is equally far from all groups.
+        What the release does not have (a category, a level, a gap where it has none) is equally far
+        from all groups.
         """
         queries = self.space.points(self._in_our_terms(frame))
         groups = self.space.points(self.cells)
         if float(len(queries)) * groups.size <= FEW:
-            return np.array([int(np.argmin(squared_distances(groups, each))) for each in queries], np.int64)
+            return np.array(
+                [int(np.argmin(squared_distances(groups, each))) for each in queries], np.int64
+            )
         tree = PointSet(groups)
         return np.array([int(tree.nearest(each, 1)[0]) for each in queries], np.int64)
 
@@ -95,7 +108,9 @@ class ReleasedGroups:
 
 
 def _with_unknown(space: Space) -> Space:
-    """The same space, whose nominal columns have one category more: in the middle of all the others."""
+    """The same space, whose nominal columns have one category more: in the middle of all the
+    others.
+    """
     columns = []
     for column in space.columns:
         if isinstance(column, Coded) and not column.of_atoms:
@@ -113,9 +128,13 @@ _Read = tuple[np.ndarray, np.ndarray]
 
 
 def _number(
-    frame: nw.DataFrame[Any], column: Column, ours: Variable, special: Mapping[str, Any], na: Sequence[str],
+    frame: nw.DataFrame[Any],
+    column: Column,
+    ours: Variable,
+    special: Mapping[str, Any],
+    na: Sequence[str],
     middle: float,
-) -> _Read:  # fmt: skip
+) -> _Read:
     """A column of numbers or times, counted as the release counts them."""
     read = cells_of(frame, [column], special=special, na=na)
     (variable,), there = read.variables, ~np.isnan(read.values[:, 0])
@@ -136,9 +155,13 @@ def _number(
 
 
 def _level(
-    frame: nw.DataFrame[Any], column: Column, ours: Variable, special: Mapping[str, Any], na: Sequence[str],
+    frame: nw.DataFrame[Any],
+    column: Column,
+    ours: Variable,
+    special: Mapping[str, Any],
+    na: Sequence[str],
     middle: float,
-) -> _Read:  # fmt: skip
+) -> _Read:
     """A column of categories or levels, each by its place among those of the release."""
     read = cells_of(frame, [replace(column, kind=Kind.NOMINAL, levels=None)], na=na)
     told = Finder([each for each in ours.levels if each is not None])

@@ -1,4 +1,6 @@
-"""Equal rows into one group: a transformer gives equal rows equal values, whoever asks for one of them."""
+"""Equal rows into one group: a transformer gives equal rows equal values, whoever asks for one of
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,14 @@ from microagg.kernels import sums
 from microagg.kernels.distances import squared_distances
 
 
-def equal_rows_together(labels: np.ndarray, row: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
+def equal_rows_together(
+    labels: np.ndarray, row: np.ndarray, points: np.ndarray, k: int
+) -> np.ndarray:
     """The same groups, no row in two of them: int32 labels, numbered by each group's first record.
 
-    `row` (n,) numbers the different rows from 0. All records of a row go to the group that has most of them. Groups that are left with
-    fewer than k records are dissolved, each of their rows to the group whose centroid is nearest. Ties go to the lower number.
+    `row` (n,) numbers the different rows from 0. All records of a row go to the group that has most
+    of them. Groups that are left with fewer than k records are dissolved, each of their rows to the
+    group whose centroid is nearest. Ties go to the lower number.
 
     >>> row = np.array([0, 0, 1, 1, 1, 2])
     >>> points = row.reshape(-1, 1).astype(float)
@@ -30,7 +35,9 @@ def equal_rows_together(labels: np.ndarray, row: np.ndarray, points: np.ndarray,
     return _by_first_record(home[row])
 
 
-def _rows_by_group(labels: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _rows_by_group(
+    labels: np.ndarray, row: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of a row and a group that has it, in ascending order, and how often it does."""
     groups = int(labels.max()) + 1
     pairs, counts = np.unique(row.astype(np.int64) * groups + labels, return_counts=True)
@@ -53,7 +60,9 @@ def _dissolved(
     place = np.full(len(sizes), -1, np.int32)
     place[kept] = np.arange(len(kept), dtype=np.int32)
     there = place[home[row]] >= 0
-    centroids = sums.group_means(np.ascontiguousarray(points[there]), place[home[row[there]]], len(kept))
+    centroids = sums.group_means(
+        np.ascontiguousarray(points[there]), place[home[row[there]]], len(kept)
+    )
     first = np.full(len(home), len(row))
     np.minimum.at(first, row, np.arange(len(row)))
     moved = home.copy()

@@ -45,34 +45,44 @@ COARSE = ("range", "generalise")
 
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Gives each row the values that its group of at least k similar rows shares: a scikit-learn transformer.
+    """Gives each row the values that its group of at least k similar rows shares: a scikit-learn
+    transformer.
 
-    All columns are quasi-identifying, but for those that `confidential` and `weight` name. `fit` finds the groups. `transform` gives a row of the fitted data, known again by a salted hash,
-    the values of its own group; so `fit_transform(X)`, and `transform` of all fitted rows together, is a k-anonymous table. Equal rows are
-    always in one group. Any other row gets the values of the nearest group.
+    All columns are quasi-identifying, but for those that `confidential` and `weight` name. `fit`
+    finds the groups. `transform` gives a row of the fitted data, known again by a salted hash, the
+    values of its own group; so `fit_transform(X)`, and `transform` of all fitted rows together, is
+    a k-anonymous table. Equal rows are always in one group. Any other row gets the values of the
+    nearest group.
 
-    What that promises: whatever is transformed, what comes out is one of the released rows, each shared by at least k of the fitted
-    records, so nothing of the fitted data comes out that the release does not tell. What it does not: a table of other rows
-    is not k-anonymous (one new row alone may fall into a group), only `ma.anonymize` of that table is; and which group a new row falls
-    into tells something about that row to whoever sees the result.
+    What that promises: whatever is transformed, what comes out is one of the released rows, each
+    shared by at least k of the fitted records, so nothing of the fitted data comes out that the
+    release does not tell. What it does not: a table of other rows is not k-anonymous (one new row
+    alone may fall into a group), only `ma.anonymize` of that table is; and which group a new row
+    falls into tells something about that row to whoever sees the result.
 
-    `confidential` columns are no part of distances, and come out as they go in. With `l` (and `diversity`, `c`) and `t`, each group of
-    the fitted rows keeps l-diversity and t-closeness in each of them, verified by `fit`; what is transformed later is not checked. `weight` is
-    the column of sampling weights: means are weighted by it, and rows get the mean weight of their group. Columns are named as in a data
-    frame, or by their number in a matrix; patterns such as "q*" choose several.
+    `confidential` columns are no part of distances, and come out as they go in. With `l` (and
+    `diversity`, `c`) and `t`, each group of the fitted rows keeps l-diversity and t-closeness in
+    each of them, verified by `fit`; what is transformed later is not checked. `weight` is the
+    column of sampling weights: means are weighted by it, and rows get the mean weight of their
+    group. Columns are named as in a data frame, or by their number in a matrix; patterns such as
+    "q*" choose several.
 
-    A fitted estimator is internal, like an internal manifest: keep it, and its pickle, where the data are. It holds no original row, but
-    the released values, the group of each record (`labels_`) and a salted hash of each row. The salt is drawn anew by each
-    fit, not from `random_state`: no hash can be computed beforehand or compared with that of another fit. But whoever holds the estimator
-    can test whether a guessed row is one of the fitted ones.
+    A fitted estimator is internal, like an internal manifest: keep it, and its pickle, where the
+    data are. It holds no original row, but the released values, the group of each record
+    (`labels_`) and a salted hash of each row. The salt is drawn anew by each fit, not from
+    `random_state`: no hash can be computed beforehand or compared with that of another fit. But
+    whoever holds the estimator can test whether a guessed row is one of the fitted ones.
 
-    `k`, `method`, `refine`, `scale`, `kinds`, `nominal`, `ordinal`, `importance`, `aggregate`, `hierarchy`, `missing`, `special`, `na`,
-    `precision`, `accept_risk` and `exact` are those of `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the
-    method. Ranges and generalised values, and leaving records out, are no transformation of rows: they are refused. Data frames keep the
-    types of their columns; columns of a matrix are numbered from 0. Gaps are allowed, infinity is not. With the same `random_state` (a
-    whole number) the same data give the same groups, whatever the number of `threads`.
+    `k`, `method`, `refine`, `scale`, `kinds`, `nominal`, `ordinal`, `importance`, `aggregate`,
+    `hierarchy`, `missing`, `special`, `na`, `precision`, `accept_risk` and `exact` are those of
+    `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the method.
+    Ranges and generalised values, and leaving records out, are no transformation of rows: they are
+    refused. Data frames keep the types of their columns; columns of a matrix are numbered from 0.
+    Gaps are allowed, infinity is not. With the same `random_state` (a whole number) the same data
+    give the same groups, whatever the number of `threads`.
 
-    After `fit`: `labels_` (n,), `loss_` ({"IL": …, "SSE": …}), `n_features_in_`, `feature_names_in_`.
+    After `fit`: `labels_` (n,), `loss_` ({"IL": …, "SSE": …}), `n_features_in_`,
+    `feature_names_in_`.
 
     >>> import microagg as ma
     >>> estimator = ma.Microaggregator(k=2, random_state=0).fit([[30.0], [32.0], [60.0], [64.0]])
@@ -142,13 +152,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.threads = threads
 
     def fit(self, X: Any, y: Any = None) -> Microaggregator:
-        """Find groups of at least k similar rows; `y` is ignored. What is released is verified, or nothing is kept."""
+        """Find groups of at least k similar rows; `y` is ignored. What is released is verified, or
+        nothing is kept.
+        """
         table = self._checked(X, reset=True)
         frame = open_input(table)
         settings = self._settings(frame.columns)
         if len(frame) < settings.k:
             raise InputError(
-                f"there are fewer rows (n_samples = {len(frame)}) than k = {settings.k}; choose a smaller k."
+                f"there are fewer rows (n_samples = {len(frame)}) than k = {settings.k}; "
+                f"choose a smaller k."
             )
         schema = assign_roles(column_facts(frame), settings.roles, settings.rest, settings.columns)
         weighting = weighting_of(frame, schema, settings)
@@ -162,14 +175,24 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         salt = new_salt()
         digests = row_digests(frame.select(*cells.names), salt)
         hidden = schema.names(Role.CONFIDENTIAL)
-        attributes = confidential_of(to_arrow(frame.select(*hidden)), hidden, settings) if hidden else ()
+        attributes = (
+            confidential_of(to_arrow(frame.select(*hidden)), hidden, settings) if hidden else ()
+        )
         labels = self._grouped(space, cells, settings, digests, attributes)
         weighting = weighted(weighting, labels, settings)
         made = aggregated(
-            cells, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
-            space=space, weights=None if weighting is None else weighting.before,
-        )  # fmt: skip
-        check_unaccepted(settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0]))
+            cells,
+            labels,
+            how=settings.aggregates,
+            precision=settings.precision,
+            k=settings.k,
+            seed=settings.seed or 0,
+            space=space,
+            weights=None if weighting is None else weighting.before,
+        )
+        check_unaccepted(
+            settings, risks_of_categories(single_categories(made, frequencies_in(cells))[0])
+        )
         released = with_released(frame, schema, made, weighting, settings.precision)
         shared = class_columns(schema, settings)
         anonymity = verify(to_arrow(released.select(*shared)), shared, settings.k, len(frame))
@@ -177,10 +200,15 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         asked, first = settings.columns, _one_row_each(released.select(*shared), labels)
         self._groups = ReleasedGroups.of(
-            first.select(*cells.names), np.bincount(labels), tuple(each for each in schema.columns if each.role is Role.QUASI),
-            scale=settings.scale, importance=settings.importance, special=asked.special, na=asked.na,
+            first.select(*cells.names),
+            np.bincount(labels),
+            tuple(each for each in schema.columns if each.role is Role.QUASI),
+            scale=settings.scale,
+            importance=settings.importance,
+            special=asked.special,
+            na=asked.na,
             hierarchies=asked.hierarchy,
-        )  # fmt: skip
+        )
         self._released = first.to_native()
         self._rows = KnownRows.of(salt, digests, labels)
         self.labels_ = labels
@@ -188,10 +216,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The values of its own group for each row of the fitted data, those of the nearest group for any other.
+        """The values of its own group for each row of the fitted data, those of the nearest group
+        for any other.
 
-        Only the fitted rows, all of them, make a k-anonymous table; see above for what is promised of others. The result is of the kind
-        that is given: a data frame of the same library with the same index, or a matrix.
+        Only the fitted rows, all of them, make a k-anonymous table; see above for what is promised
+        of others. The result is of the kind that is given: a data frame of the same library with
+        the same index, or a matrix.
         """
         check_is_fitted(self)
         table = self._checked(X, reset=False)
@@ -210,7 +240,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return container_like(whole.to_native(), np.arange(len(whole)), table)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers names and number of columns."""
+        """What was given, as a data frame or a matrix: checked by scikit-learn, which remembers
+        names and number of columns.
+        """
         if is_frame(X):
             X = X.collect() if isinstance(nw.from_native(X), nw.LazyFrame) else X
             if 0 not in X.shape:
@@ -226,13 +258,17 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         digests: np.ndarray,
         attributes: tuple[Attribute, ...],
     ) -> np.ndarray:
-        """The groups that the method finds, changed so that equal rows are in one of them; those that miss l or t by that are merged."""
+        """The groups that the method finds, changed so that equal rows are in one of them; those
+        that miss l or t by that are merged.
+        """
         points, method = space.points(cells), settings.chosen_method
         columns = None if cells.is_plain else len(cells.variables)
         problem = problem_with(
             settings.promise, method, points, settings.k, attributes, self.threads, columns=columns
         )
-        found = run_method(method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine)
+        found = run_method(
+            method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine
+        )
         row = np.unique(digests, return_inverse=True)[1].reshape(-1)
         return repair(problem, equal_rows_together(found.labels, row, points, settings.k))
 
@@ -240,7 +276,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """What is asked for, checked as `ma.anonymize` checks it."""
         if self.missing == "drop":
             raise InputError(
-                "missing='drop' would leave rows out, which a transformer cannot; say 'group' or 'error'."
+                "missing='drop' would leave rows out, which a transformer cannot; say "
+                "'group' or 'error'."
             )
         given = {name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None}
         params = dict(self.params or {})
@@ -252,18 +289,23 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise InputError(
                 "a transformer gives back all columns; let the weight become its mean, or keep it."
             )
-        if "effort" in {each.name for each in asked.chosen_method.parameters} and "effort" not in params:
+        if (
+            "effort" in {each.name for each in asked.chosen_method.parameters}
+            and "effort" not in params
+        ):
             asked = asked.but(effort="quick" if self.effort is None else self.effort)
         elif self.effort is not None:
             asked = asked.but(effort=self.effort)  # which says why not
         if asked.chosen_method.scope != "record":
             raise InputError(
-                f"method {asked.method} groups each column on its own, so rows have no group; choose another method."
+                f"method {asked.method} groups each column on its own, so rows have no "
+                f"group; choose another method."
             )
         coarse = [name for name, how in asked.aggregates.items() if how in COARSE]
         if coarse:
             raise InputError(
-                f"column {coarse[0]!r} would become ranges or ancestors, which are no values; choose another aggregate."
+                f"column {coarse[0]!r} would become ranges or ancestors, which are no "
+                f"values; choose another aggregate."
             )
         return asked.resolved()
 
@@ -284,9 +326,29 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 _SETTINGS = (
-    "k", "method", "refine", "scale", "kinds", "nominal", "ordinal", "importance", "aggregate", "hierarchy", "missing", "special",
-    "na", "precision", "accept_risk", "confidential", "weight", "l", "t", "diversity", "c", "exact",
-)  # fmt: skip
+    "k",
+    "method",
+    "refine",
+    "scale",
+    "kinds",
+    "nominal",
+    "ordinal",
+    "importance",
+    "aggregate",
+    "hierarchy",
+    "missing",
+    "special",
+    "na",
+    "precision",
+    "accept_risk",
+    "confidential",
+    "weight",
+    "l",
+    "t",
+    "diversity",
+    "c",
+    "exact",
+)
 """Parameters that are settings of a release under the same name."""
 
 
@@ -298,7 +360,8 @@ def check_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> No
     if settings.missing == "error" and gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise InputError(
-            f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say missing='group'."
+            f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say "
+            f"missing='group'."
         )
 
 

@@ -24,8 +24,9 @@ _MISSING = b"\xff" * _WIDTH
 class KnownRows:
     """The digests of some rows and the group of each; equal rows are in one group.
 
-    The salt is drawn anew each time, whatever seed there is: digests of two tables cannot be compared, nor computed beforehand. It
-    lies beside them, so whoever holds both can still try out rows: they tell whether a guess is one of the rows.
+    The salt is drawn anew each time, whatever seed there is: digests of two tables cannot be
+    compared, nor computed beforehand. It lies beside them, so whoever holds both can still try out
+    rows: they tell whether a guess is one of the rows.
 
     >>> table = nw.from_native(pa.table({"age": [30, 40, 30]}), eager_only=True)
     >>> salt = new_salt()
@@ -59,7 +60,8 @@ def new_salt() -> bytes:
 
 
 def row_digests(frame: nw.DataFrame[Any], salt: bytes) -> np.ndarray:
-    """(n,): a salted digest of each row; equal values have equal ones, a number whether it is stored as 1 or as 1.0.
+    """(n,): a salted digest of each row; equal values have equal ones, a number whether it is
+    stored as 1 or as 1.0.
 
     >>> tables = (pa.table({"a": [1, 2]}), pa.table({"a": [1.0, 2.0]}))
     >>> one, other = (row_digests(nw.from_native(each, eager_only=True), b"salt") for each in tables)
@@ -75,7 +77,9 @@ def row_digests(frame: nw.DataFrame[Any], salt: bytes) -> np.ndarray:
 
 
 def _cell_bytes(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
-    """(n, 16): bytes that tell the values of a column apart; what is missing, in whichever way, has its own."""
+    """(n, 16): bytes that tell the values of a column apart; what is missing, in whichever way, has
+    its own.
+    """
     _, column = arrow_column(frame, name)
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         numbers = _short_numbers(column)
@@ -87,9 +91,12 @@ def _cell_bytes(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
 
 
 def _short_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
-    """The numbers of a column, NaN where they are missing; None where float64 cannot tell them apart."""
+    """The numbers of a column, NaN where they are missing; None where float64 cannot tell them
+    apart.
+    """
     if pa.types.is_integer(column.type):
-        ends = pc.min_max(column).as_py().values()  # whole numbers of Python: exact, whatever their size
+        # whole numbers of Python: exact, whatever their size
+        ends = pc.min_max(column).as_py().values()
         if any(end is not None and abs(end) >= LARGEST_WHOLE for end in ends):
             return None
     return np.asarray(pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan), np.float64)
@@ -105,7 +112,11 @@ def _of_numbers(numbers: np.ndarray) -> np.ndarray:
 
 
 def _of_value(value: Any) -> bytes:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_WHOLE:
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < LARGEST_WHOLE
+    ):
         return _of_numbers(np.array([float(value)])).tobytes()
     told = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(told, digest_size=_WIDTH).digest()

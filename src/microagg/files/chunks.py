@@ -1,4 +1,6 @@
-"""Tables that are read piece by piece: one file, or the parts of one in a folder or by a pattern, by record number."""
+"""Tables that are read piece by piece: one file, or the parts of one in a folder or by a pattern,
+by record number.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ READ_IN_PIECES = ("parquet", "Arrow")
 class Source:
     """A table in files; holds no more than where they lie and how many records they have.
 
-    `pieces` are the row groups of parquet files and the batches of Arrow files: what can be read alone.
+    `pieces` are the row groups of parquet files and the batches of Arrow files: what can be read
+    alone.
     """
 
     files: tuple[str, ...]
@@ -40,12 +43,15 @@ class Source:
 
     @staticmethod
     def of(path: str | Path | Url) -> Source:
-        """The table that lies there, here or in a store: a file, a folder of parquet parts, or a pattern such as parts/*.parquet."""
+        """The table that lies there, here or in a store: a file, a folder of parquet parts, or a
+        pattern such as parts/*.parquet.
+        """
         files = files_of(path)
         format = format_of(files[0]).name
         if format not in READ_IN_PIECES:
             raise InputError(
-                f"{files[0].name!r} does not fit into memory, and {format_of(files[0]).one_file} is not read piece by piece; "
+                f"{files[0].name!r} does not fit into memory, and "
+                f"{format_of(files[0]).one_file} is not read piece by piece; "
                 "write it as a parquet file first, or give it more memory."
             )
         return Source.of_files(files, format)
@@ -57,7 +63,8 @@ class Source:
         for file in files[1:]:
             if not _schema(file, format).equals(schema):
                 raise InputError(
-                    f"{str(file)!r} does not have the columns and types of {str(files[0])!r}; write the parts alike."
+                    f"{str(file)!r} does not have the columns and types of "
+                    f"{str(files[0])!r}; write the parts alike."
                 )
         return Source(tuple(map(_address, files)), format, pieces, schema)
 
@@ -126,7 +133,9 @@ def is_in_parts(path: str | Path | Url) -> bool:
 
 
 def files_of(path: str | Path | Url) -> list[Any]:
-    """The files of a table, in the order of their names: one, those of a folder that are no hidden ones, or those of a pattern."""
+    """The files of a table, in the order of their names: one, those of a folder that are no hidden
+    ones, or those of a pattern.
+    """
     path = parse_location(path)
     if isinstance(path, Url):
         return _files_in_store(path)
@@ -140,7 +149,8 @@ def files_of(path: str | Path | Url) -> list[Any]:
         found = [each for each in found if each.name.lower().endswith(".parquet")]
         if not found:
             raise InputError(
-                f"{str(path)!r} is not a file, and as a folder it has no parquet files in it; name a file, or a folder of them."
+                f"{str(path)!r} is not a file, and as a folder it has no parquet files "
+                f"in it; name a file, or a folder of them."
             )
     else:
         found = [Path(each) for each in glob.glob(str(path))]
@@ -148,7 +158,9 @@ def files_of(path: str | Path | Url) -> list[Any]:
             raise InputError(f"there is no file {str(path)!r}; check the path.")
     for each in found:
         if not each.is_file() or format_of(each).name != "parquet":
-            raise InputError(f"{str(each)!r} is no parquet file; parts of a table are parquet files.")
+            raise InputError(
+                f"{str(each)!r} is no parquet file; parts of a table are parquet files."
+            )
     return sorted(found)
 
 
@@ -161,7 +173,9 @@ def _files_in_store(url: Url) -> list[Url]:
             found = [each for each in found if each.name.lower().endswith(".parquet")]
         for each in found:
             if format_of(each).name != "parquet":
-                raise InputError(f"{str(each)!r} is no parquet file; parts of a table are parquet files.")
+                raise InputError(
+                    f"{str(each)!r} is no parquet file; parts of a table are parquet files."
+                )
     if not found:
         raise InputError(f"there is no file {str(url)!r}; check the address.")
     return found
@@ -196,11 +210,15 @@ def _pieces(file: Path | Url, format: str) -> tuple[int, ...]:
         if format == "parquet":
             with to_read(file) as there, parquet.ParquetFile(there) as opened:
                 found = opened.metadata
-                return tuple(found.row_group(place).num_rows for place in range(found.num_row_groups))
+                return tuple(
+                    found.row_group(place).num_rows for place in range(found.num_row_groups)
+                )
         if isinstance(file, Path):
             return check_claims(file, max)
         with to_read(file) as there, pa.ipc.open_file(there) as reader:
-            return tuple(reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
+            return tuple(
+                reader.get_batch(place).num_rows for place in range(reader.num_record_batches)
+            )
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedError):
@@ -224,7 +242,11 @@ def _schema(file: Path | Url, format: str) -> pa.Schema:
             with to_read(file) as there:
                 found = parquet.read_schema(there)
         else:
-            with to_read(file) as there, _mapped(there) as mapped, pa.ipc.open_file(mapped) as reader:
+            with (
+                to_read(file) as there,
+                _mapped(there) as mapped,
+                pa.ipc.open_file(mapped) as reader,
+            ):
                 found = reader.schema
         names_within(found)  # which may not be in UTF-8
         return pa.schema([pa.field(field.name, _without_runs(field.type)) for field in found])
@@ -237,16 +259,25 @@ def _without_runs(kind: Any) -> Any:
 
 
 def _read(
-    file: Path | Url, format: str, pieces: Sequence[int], start: int, stop: int, names: Sequence[str]
+    file: Path | Url,
+    format: str,
+    pieces: Sequence[int],
+    start: int,
+    stop: int,
+    names: Sequence[str],
 ) -> pa.Table:
     """The records start .. stop - 1 of one file: only the pieces that hold them are unpacked."""
     ends = np.cumsum(pieces)
     chosen = [
-        place for place in range(len(pieces)) if ends[place] > start and ends[place] - pieces[place] < stop
+        place
+        for place in range(len(pieces))
+        if ends[place] > start and ends[place] - pieces[place] < stop
     ]
     skipped = start - (int(ends[chosen[0]]) - pieces[chosen[0]])
     try:
-        table = (_parquet if format == "parquet" else _arrow)(file, chosen, skipped, stop - start, names)
+        table = (_parquet if format == "parquet" else _arrow)(
+            file, chosen, skipped, stop - start, names
+        )
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
@@ -257,14 +288,18 @@ def _read(
     return table
 
 
-def _parquet(file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+def _parquet(
+    file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]
+) -> pa.Table:
     from pyarrow import parquet
 
     batches: list[pa.RecordBatch] = []
     far = isinstance(file, Url)  # where many small questions take long
     with to_read(file) as there, parquet.ParquetFile(there, pre_buffer=far) as opened:
         seen = 0
-        for batch in opened.iter_batches(AT_ONCE, row_groups=chosen, columns=list(names), use_threads=False):
+        for batch in opened.iter_batches(
+            AT_ONCE, row_groups=chosen, columns=list(names), use_threads=False
+        ):
             here = batch.slice(max(skipped - seen, 0), max(0, skipped + count - max(seen, skipped)))
             seen += batch.num_rows
             if here.num_rows:
@@ -276,7 +311,9 @@ def _parquet(file: Path | Url, chosen: list[int], skipped: int, count: int, name
     return _plainly(table, names)
 
 
-def _arrow(file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]) -> pa.Table:
+def _arrow(
+    file: Path | Url, chosen: list[int], skipped: int, count: int, names: Sequence[str]
+) -> pa.Table:
     with to_read(file) as there, _opened(there) as opened, pa.ipc.open_file(opened) as reader:
         table = pa.Table.from_batches([reader.get_batch(place) for place in chosen], reader.schema)
     return _plainly(table.slice(skipped, count), names)

@@ -16,7 +16,8 @@ from microagg.files.stores.locations import Url, parse_location
 def columns_of_file(path: str | Path | Url, **reading: Any) -> list[str]:
     """Return the names of the columns of a file, a folder of parts or a pattern, in their order.
 
-    `reading` is what is known about the file, such as header=False. Files of Excel, SPSS, Stata and SAS are read as a whole.
+    `reading` is what is known about the file, such as header=False. Files of Excel, SPSS, Stata and
+    SAS are read as a whole.
     """
     place = parse_location(path)
     if is_in_parts(place) or isinstance(place, Url):
@@ -36,6 +37,9 @@ def _names_in_header(path: Path, format: Format, reading: dict[str, Any]) -> lis
     options = options_to_read(format, reading)
     header, usual = options.pop("header", None), format.options["delimiter"]
     options.pop("escape_formulas", None)
-    with tempfile.TemporaryDirectory(prefix="microagg-") as aside:  # for what has to be unpacked or decoded
-        dialect, _, first = begun(path, **options, packing=format.packing, usual=usual, aside=Path(aside))
+    # for what has to be unpacked or decoded
+    with tempfile.TemporaryDirectory(prefix="microagg-") as aside:
+        dialect, _, first = begun(
+            path, **options, packing=format.packing, usual=usual, aside=Path(aside)
+        )
     return names_and_header(path, first, dialect.delimiter, header)[0]

@@ -15,11 +15,16 @@ from microagg.table.columns.labels import labels_of
 
 
 def check_altered(
-    written: pa.Table, schema: pa.Schema, column_of: Callable[[str], pa.ChunkedArray], format: Format
+    written: pa.Table,
+    schema: pa.Schema,
+    column_of: Callable[[str], pa.ChunkedArray],
+    format: Format,
 ) -> None:
-    """Refuse a file of a format with types if a column read back from it is not what was to be written.
+    """Refuse a file of a format with types if a column read back from it is not what was to be
+    written.
 
-    `column_of` gives the columns that were to be written one by one, for both tables at once would take much room.
+    `column_of` gives the columns that were to be written one by one, for both tables at once would
+    take much room.
 
     >>> from microagg.files.columnar.parquet_format import PARQUET
     >>> table = pa.table({"age": [31]})
@@ -30,11 +35,15 @@ def check_altered(
         expected = as_read_back(field, column, format)
         if not same_values(written.column(field.name), expected):
             raise GuaranteeError(
-                f"the file does not give back the values of column {field.name!r}; nothing was written."
+                f"the file does not give back the values of column {field.name!r}; "
+                f"nothing was written."
             )
         if format.holds is None:
             continue
-        held, found = format.holds(labels_of(field), column), labels_of(written.schema.field(field.name))
+        held, found = (
+            format.holds(labels_of(field), column),
+            labels_of(written.schema.field(field.name)),
+        )
         same = (held.label, dict(held.values), held.measure) == (
             found.label,
             dict(found.values),
@@ -42,12 +51,15 @@ def check_altered(
         )
         if not same or set(held.missing) != set(found.missing):
             raise GuaranteeError(
-                f"the file does not give back the labels of column {field.name!r}; nothing was written."
+                f"the file does not give back the labels of column {field.name!r}; "
+                f"nothing was written."
             )
 
 
 def as_read_back(field: pa.Field, column: pa.ChunkedArray, format: Format) -> pa.ChunkedArray:
-    """A column as it should come back from a file of a format: codes that have become others, empty texts that are missing."""
+    """A column as it should come back from a file of a format: codes that have become others, empty
+    texts that are missing.
+    """
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if is_text(column.type) and not format.empties:
@@ -57,12 +69,16 @@ def as_read_back(field: pa.Field, column: pa.ChunkedArray, format: Format) -> pa
 
 
 def in_codes_of(written: pa.Table, table: pa.Table, format: Format) -> pa.Table:
-    """A table that was read back from a file, with the codes that the table had which was written."""
+    """A table that was read back from a file, with the codes that the table had which was
+    written.
+    """
     for place, field in enumerate(table.schema):
         codes = format.codes(labels_of(field), table.column(place)) if format.codes else {}
         if codes:
             column = _recoded(written.column(place), {code: own for own, code in codes.items()})
-            written = written.set_column(place, written.schema.field(place).with_type(column.type), column)
+            written = written.set_column(
+                place, written.schema.field(place).with_type(column.type), column
+            )
     return written
 
 
@@ -94,7 +110,9 @@ def same_values(written: pa.ChunkedArray, expected: pa.ChunkedArray) -> bool:
     if written.equals(expected) or (written.null_count == len(written) == expected.null_count):
         return True
     # what is no number equals nothing, itself included, wherever it lies
-    return pa.types.is_nested(expected.type) and repr(written.to_pylist()) == repr(expected.to_pylist())
+    return pa.types.is_nested(expected.type) and repr(written.to_pylist()) == repr(
+        expected.to_pylist()
+    )
 
 
 def _plainly(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -110,12 +128,15 @@ def _plainly(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.cast(column, pa.timestamp("ms"))
     if pa.types.is_time(kind):
         return pc.cast(
-            column, pa.time64("us" if kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us")) else "ns")
+            column,
+            pa.time64("us" if kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us")) else "ns"),
         )
     return column
 
 
-def _alike(written: pa.ChunkedArray, expected: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _alike(
+    written: pa.ChunkedArray, expected: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Both as a type that holds the values of both."""
     kind: pa.DataType
     if is_text(expected.type):

@@ -1,6 +1,7 @@
 """The list of all file formats. A new format is one line here: the dotted name of its entry.
 
-The command line names the suffixes in its help, so a format's module imports pyarrow and the like within its functions.
+The command line names the suffixes in its help, so a format's module imports pyarrow and the like
+within its functions.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def format_of(path: Path | Url) -> Format:
     >>> format_of(Path("survey.2024.CSV")).name
     'csv'
     """
-    parse_location(path)  # which refuses addresses that nothing is read from, whose names may hold keys
+    # which refuses addresses that nothing is read from, whose names may hold keys
+    parse_location(path)
     name = path.name.lower()
     fitting = [
         (len(suffix), format)
@@ -93,7 +95,8 @@ def known_names(*, nested: bool = False) -> str:
 
 
 def options_for(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a format: as given, else as always. Those that only other formats take are passed over.
+    """All options of a format: as given, else as always. Those that only other formats take are
+    passed over.
 
     >>> options_for(format_of(Path("a.csv")), {})["delimiter"], options_for(format_of(Path("a.parquet")), {"delimiter": ";"})
     (',', {})
@@ -101,7 +104,9 @@ def options_for(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
     known = {name for each in formats() for name in each.options}
     for name in given:
         if name not in known:
-            raise InputError(f"files have no option {name!r}; there are: {', '.join(sorted(known))}.")
+            raise InputError(
+                f"files have no option {name!r}; there are: {', '.join(sorted(known))}."
+            )
     return {name: given.get(name, default) for name, default in format.options.items()}
 
 
@@ -123,18 +128,25 @@ def options_said(given: Mapping[str, Any]) -> dict[str, Any]:
     known = reading_options()
     for name in given:
         if name not in known:
-            raise InputError(f"files are not read by an option {name!r}; there are: {', '.join(known)}.")
+            raise InputError(
+                f"files are not read by an option {name!r}; there are: {', '.join(known)}."
+            )
     return {name: known[name].parse(value) for name, value in given.items()}
 
 
 def options_to_read(format: Format, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said about a file to be read, checked. What only other formats take is passed over.
+    """What was said about a file to be read, checked. What only other formats take is passed
+    over.
 
     >>> options_to_read(format_of(Path("a.csv")), {"header": False}), options_to_read(format_of(Path("a.parquet")), {"header": False})
     ({'header': False}, {})
     """
     checked = options_said(given)
-    return {declared.name: checked[declared.name] for declared in format.reading if declared.name in checked}
+    return {
+        declared.name: checked[declared.name]
+        for declared in format.reading
+        if declared.name in checked
+    }
 
 
 def writing_options() -> dict[str, Parameter]:
@@ -155,16 +167,23 @@ def options_to_write(given: Mapping[str, Any]) -> dict[str, Any]:
     known = writing_options()
     for name in given:
         if name not in known:
-            raise InputError(f"files are not written by an option {name!r}; there are: {', '.join(known)}.")
+            raise InputError(
+                f"files are not written by an option {name!r}; there are: {', '.join(known)}."
+            )
     return {name: known[name].parse(value) for name, value in given.items() if value is not None}
 
 
 def options_shared(
-    source: Path, target: Path, said: Mapping[str, Any] | None = None, found: Mapping[str, Any] | None = None
+    source: Path,
+    target: Path,
+    said: Mapping[str, Any] | None = None,
+    found: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The options with which `source` was written, as far as the format of `target` takes them: what is released looks alike.
+    """The options with which `source` was written, as far as the format of `target` takes them:
+    what is released looks alike.
 
-    What was `said` about how to write goes before. `found` is what reading found out, where that is known.
+    What was `said` about how to write goes before. `found` is what reading found out, where that is
+    known.
     """
     from microagg.files.columnar.parquet_folder import format_to_write
 

@@ -1,4 +1,6 @@
-"""Identity of the files of a table: tells whether somebody changed or replaced them while they were read."""
+"""Identity of the files of a table: tells whether somebody changed or replaced them while they were
+read.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,18 @@ from microagg.files.stores.locations import Url, parse_location, shown
 from microagg.table.columns.digests import digest_of
 
 CHANGED = (
-    "{} was changed or replaced while it was read, so nothing was written; start again when it is complete."
+    "{} was changed or replaced while it was read, so nothing was written; start again when "
+    "it is complete."
 )
 
 
 @dataclass
 class InputIdentity:
-    """Names, sizes, times of change and inodes of the files of a table, as they were before it was read.
+    """Names, sizes, times of change and inodes of the files of a table, as they were before it was
+    read.
 
-    In a store it is the size and the time of change. Where the files cannot be listed, whoever reads them says why.
+    In a store it is the size and the time of change. Where the files cannot be listed, whoever
+    reads them says why.
     """
 
     path: str | Path | Url
@@ -48,7 +53,9 @@ class InputIdentity:
             raise self.error()
 
     def check_last(self) -> None:
-        """Raise if other files lie there now; to be called when all has been read, before anything is put in place."""
+        """Raise if other files lie there now; to be called when all has been read, before anything
+        is put in place.
+        """
         self.check_changed()
         self.is_checked = True
 
@@ -59,7 +66,8 @@ class InputIdentity:
 
 @contextlib.contextmanager
 def watched_input(path: str | Path | Url) -> Iterator[InputIdentity]:
-    """Blame errors of the block on the change where the files were changed meanwhile: what they say would mislead.
+    """Blame errors of the block on the change where the files were changed meanwhile: what they say
+    would mislead.
 
     The block calls `check_last` when it has read all.
     """
@@ -75,7 +83,8 @@ def watched_input(path: str | Path | Url) -> Iterator[InputIdentity]:
 
 
 def digest_of_chunk(table: pa.Table, names: tuple[str, ...]) -> str:
-    """Return the digest of some columns of a chunk: the first pass over a table and the last must agree on it.
+    """Return the digest of some columns of a chunk: the first pass over a table and the last must
+    agree on it.
 
     >>> chunk = pa.table({"age": [30, 31], "town": ["a", "b"]})
     >>> digest_of_chunk(chunk, ("age",)) == digest_of_chunk(pa.table({"age": [30, 31]}), ("age",))
@@ -85,7 +94,9 @@ def digest_of_chunk(table: pa.Table, names: tuple[str, ...]) -> str:
 
 
 def check_other_chunk(expected: str | None, digest: str) -> None:
-    """Raise if a chunk is not what it was in the first pass; `expected` is None where nothing is known of that."""
+    """Raise if a chunk is not what it was in the first pass; `expected` is None where nothing is
+    known of that.
+    """
     if expected is not None and digest != expected:
         raise InputError(CHANGED.format("the table"))
 

@@ -1,4 +1,6 @@
-"""How much memory is free for this process: on the machine, in its container, and within its own limits."""
+"""How much memory is free for this process: on the machine, in its container, and within its own
+limits.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def _left_on_machine() -> Iterator[int]:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """What control groups leave, as containers and batch systems set them: this process's own, and those around it."""
+    """What control groups leave, as containers and batch systems set them: this process's own, and
+    those around it.
+    """
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/cgroup").read_text("utf-8").splitlines():
             _, controllers, inside = line.split(":", 2)

@@ -16,11 +16,23 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.files.columnar.parquet_folder import format_of_part
 from microagg.files.commit.journal import settle
-from microagg.files.formats import format_of, known_names, options_for, options_said, options_to_read
+from microagg.files.formats import (
+    format_of,
+    known_names,
+    options_for,
+    options_said,
+    options_to_read,
+)
 from microagg.files.stats.sidecar import with_sidecar
 from microagg.files.stores.locations import Url, parse_location
 from microagg.files.text.csv_writing import places_of_unquoted_gaps
-from microagg.files.text.dialect import Dialect, dialect_of, note_on_encoding, tell, with_signs_found
+from microagg.files.text.dialect import (
+    Dialect,
+    dialect_of,
+    note_on_encoding,
+    tell,
+    with_signs_found,
+)
 from microagg.files.text.locale_columns import (
     in_plain_spelling,
     looks_like_dates,
@@ -33,7 +45,13 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.cell_errors import check_value
 from microagg.table.columns.fast_inference import at_once, plain_numbers
-from microagg.table.columns.field_metadata import MIXED, Pattern, field_metadata, missing_mark, pattern_of
+from microagg.table.columns.field_metadata import (
+    MIXED,
+    Pattern,
+    field_metadata,
+    missing_mark,
+    pattern_of,
+)
 from microagg.table.columns.text_inference import (
     INFINITE,
     NUMBER,
@@ -56,18 +74,22 @@ def read_table(
     asked: ColumnSettings | None = None,
     **reading: Any,
 ) -> pa.Table:
-    """Read a file in the format that its name asks for. The columns named in `numeric` must hold numbers only.
+    """Read a file in the format that its name asks for. The columns named in `numeric` must hold
+    numbers only.
 
-    `reading` is what is known about the file, such as header=False (see `reading_options`); the rest is found out.
+    `reading` is what is known about the file, such as header=False (see `reading_options`); the
+    rest is found out.
 
-    In a file without types, columns named in `quasi` become numbers or dates where they hold nothing else but gaps and the special
-    codes that are `asked` for (see `quasi_column`). All others keep their text to the letter ("007" stays "007", "2000.00" stays so);
-    those that mean numbers, gaps and special codes aside, are marked as such (see `marks.py`).
+    In a file without types, columns named in `quasi` become numbers or dates where they hold
+    nothing else but gaps and the special codes that are `asked` for (see `quasi_column`). All
+    others keep their text to the letter ("007" stays "007", "2000.00" stays so); those that mean
+    numbers, gaps and special codes aside, are marked as such (see `marks.py`).
     """
     there = parse_location(path)
     if isinstance(there, Url):
         raise InputError(
-            f"{str(there)!r} lies in a store, where only anonymize and repeat read; copy it here first."
+            f"{str(there)!r} lies in a store, where only anonymize and repeat read; copy "
+            f"it here first."
         )
     path, asked = there, asked or ColumnSettings()
     format = format_of(path)
@@ -78,7 +100,8 @@ def read_table(
         table = format.read(path, **options_to_read(format, reading))
     except MemoryError:
         raise InputError(
-            f"there is not enough memory for {str(path)!r}, or it is damaged and claims more than it holds; "
+            f"there is not enough memory for {str(path)!r}, or it is damaged and claims "
+            f"more than it holds; "
             "write it anew, split it, or use a larger machine."
         ) from None
     check_duplicates(table.column_names)
@@ -100,7 +123,9 @@ def _read_as_written(
     quasi: frozenset[str],
     asked: ColumnSettings,
 ) -> pa.Table:
-    """Columns of text as what they mean in the dialect of their file; what was found out about it is told."""
+    """Columns of text as what they mean in the dialect of their file; what was found out about it
+    is told.
+    """
     dialect = dialect_of(table)
     if dialect is None:
         return _typed(table, numeric, quasi, asked, Dialect())
@@ -118,7 +143,9 @@ def _read_as_cells(
     quasi: frozenset[str],
     asked: ColumnSettings,
 ) -> pa.Table:
-    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix types, by the rules for text files."""
+    """Columns of a sheet as what they mean: texts of quasi-identifiers, and of columns that mix
+    types, by the rules for text files.
+    """
     said = {name: reading.get(name) for name in ("decimal", "thousands", "dates")}
     dialect = Dialect(**options_said(said))
     fields, columns = [], []
@@ -136,7 +163,9 @@ def _read_as_cells(
 def notes_on_dates(
     table: pa.Table, quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
 ) -> list[str]:
-    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the century open."""
+    """Columns that look like dates in a pattern that nobody told, or whose pattern leaves the
+    century open.
+    """
     if dialect.dates is not None:
         dated = [
             field.name
@@ -144,11 +173,13 @@ def notes_on_dates(
             if "%y" in dialect.dates and pattern_of(field) == Pattern(told=dialect.dates)
         ]
         return [
-            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to 1999, 00 to 68 as 2000 to 2068"
+            f"years of column {name!r} have two digits: 69 to 99 were read as 1969 to "
+            f"1999, 00 to 68 as 2000 to 2068"
             for name in dated
         ]
     return [
-        f"column {name!r} looks like dates, but was taken for categories; say how they are written, such as "
+        f"column {name!r} looks like dates, but was taken for categories; say how they "
+        f"are written, such as "
         f"dates='%d.%m.%Y', or nominal=[{name!r}]"
         for name in table.column_names
         if name in quasi and name not in asked.kinds and looks_like_dates(table.column(name))
@@ -156,9 +187,15 @@ def notes_on_dates(
 
 
 def _typed(
-    table: pa.Table, numeric: frozenset[str], quasi: frozenset[str], asked: ColumnSettings, dialect: Dialect
+    table: pa.Table,
+    numeric: frozenset[str],
+    quasi: frozenset[str],
+    asked: ColumnSettings,
+    dialect: Dialect,
 ) -> pa.Table:
-    """A table of texts with the types that its columns mean; made at once, for to replace column by column takes the square of them."""
+    """A table of texts with the types that its columns mean; made at once, for to replace column by
+    column takes the square of them.
+    """
 
     def typed(place: int) -> tuple[pa.Field, pa.ChunkedArray]:
         field, column = table.schema.field(place), table.column(place)
@@ -169,7 +206,9 @@ def _typed(
 
     made = at_once(typed, range(table.num_columns), table.num_rows)
     fields, columns = zip(*made, strict=True)
-    return pa.Table.from_arrays(list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata))
+    return pa.Table.from_arrays(
+        list(columns), schema=pa.schema(list(fields), metadata=table.schema.metadata)
+    )
 
 
 def typed_column(
@@ -196,15 +235,19 @@ def check_unreadable(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"there is no file {str(path)!r}; check the path.") from None
     except (OSError, ValueError):  # no permission, a loop of links, a name that no file can have
-        raise InputError(f"{str(path)!r} cannot be read; check the path and its permissions.") from None
+        raise InputError(
+            f"{str(path)!r} cannot be read; check the path and its permissions."
+        ) from None
     if not stat.S_ISREG(mode):
         raise InputError(f"{str(path)!r} is not a file; name a {known_names()} file.")
 
 
 def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> pa.Table:
-    """Read a file that was just written, and still lies beside its place, as it is: without types, all of it is text.
+    """Read a file that was just written, and still lies beside its place, as it is: without types,
+    all of it is text.
 
-    `like` are the columns that were written, with their marks: they tell which of them have gaps without quotes.
+    `like` are the columns that were written, with their marks: they tell which of them have gaps
+    without quotes.
     """
     format = format_of_part(path)
     how = dict(format.read_back)
@@ -215,7 +258,9 @@ def read_written(path: Path, like: pa.Schema | None = None, **options: Any) -> p
 
 
 def read_as_numbers(path: str | Path, **reading: Any) -> pa.Table:
-    """Read a file; where it has no types, columns that hold numbers only become numbers: what a proposal looks at."""
+    """Read a file; where it has no types, columns that hold numbers only become numbers: what a
+    proposal looks at.
+    """
     table = read_table(path, **reading)
     if format_of(Path(path)).typed:
         return table
@@ -261,9 +306,11 @@ def _what_is_wrong(text: str | None) -> str:
 def _settle(
     name: str, column: pa.ChunkedArray, asked: ColumnSettings, dialect: Dialect
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Numbers where writing them gives back the very same text, else the text; marked if what it means is numbers all the same.
+    """Numbers where writing them gives back the very same text, else the text; marked if what it
+    means is numbers all the same.
 
-    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as programs do while they are in memory.
+    In a file whose numbers are spelled otherwise than programs do, such texts are spelled as
+    programs do while they are in memory.
     """
     spelled = in_plain_spelling(name, column, dialect, asked)
     if spelled.wrong < 0:

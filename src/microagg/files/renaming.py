@@ -1,4 +1,6 @@
-"""Columns that are renamed on their way into a release: in memory, and in files that are read piece by piece."""
+"""Columns that are renamed on their way into a release: in memory, and in files that are read piece
+by piece.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from microagg.table.suggestions import describe_columns
 
 
 def rename_columns(names: Sequence[str], rename: Mapping[str, str]) -> list[str]:
-    """Return names of columns with new ones in place of old ones; columns that have their new names already keep them.
+    """Return names of columns with new ones in place of old ones; columns that have their new names
+    already keep them.
 
     >>> rename_columns(["net wage", "age"], {"net wage": "wage"})
     ['wage', 'age']
@@ -22,11 +25,13 @@ def rename_columns(names: Sequence[str], rename: Mapping[str, str]) -> list[str]
     for old, new in rename.items():
         if old not in there and new not in there:
             raise InputError(
-                f"rename names {old!r}, but there is no such column; {describe_columns(old, list(names))}."
+                f"rename names {old!r}, but there is no such column; "
+                f"{describe_columns(old, list(names))}."
             )
         if old in there and new in there:
             raise InputError(
-                f"column {old!r} cannot be renamed to {new!r}: the table has a column of that name; choose another name."
+                f"column {old!r} cannot be renamed to {new!r}: the table has a column of "
+                f"that name; choose another name."
             )
     return [rename.get(name, name) for name in names]
 
@@ -43,7 +48,9 @@ class RenamedSource(Source):
         return self.inner.original_names
 
     def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
-        """Return the records first .. first + count - 1, of these columns or of all, under their new names."""
+        """Return the records first .. first + count - 1, of these columns or of all, under their
+        new names.
+        """
         wanted = self.schema.names if names is None else list(names)
         old = dict(zip(self.schema.names, self.inner.schema.names, strict=True))
         return self.inner.read(first, count, [old[name] for name in wanted]).rename_columns(wanted)

@@ -24,15 +24,17 @@ BYTES_A_LETTER, BYTES_A_LINE, BYTES_A_CELL = 3, 12, 12
 def memory_limit(path: Path) -> int:
     """Return how many bytes of memory may be taken to read a file.
 
-    That is three quarters of what is free. A small file may take less, for what it holds should be in
-    some proportion to its size: a gigabyte, or a hundred times its size if that is more.
+    That is three quarters of what is free. A small file may take less, for what it holds should be
+    in some proportion to its size: a gigabyte, or a hundred times its size if that is more.
     """
     return int(min(available_memory() * 3 // 4, _limit_by_size(path)))
 
 
 @contextlib.contextmanager
 def any_size() -> Iterator[None]:
-    """Within, a file may take whatever memory is free: one of ours, whose records are known and may well be much alike."""
+    """Within, a file may take whatever memory is free: one of ours, whose records are known and may
+    well be much alike.
+    """
     before = _any_size.set(True)
     try:
         yield
@@ -69,7 +71,9 @@ def memory_of_text(letters: int, lines: int, columns: int = 1) -> int:
 def check_larger(
     path: Path, held: int, most: int, instead: str = "as an Arrow file without compression"
 ) -> None:
-    """Refuse a file that holds more bytes than it may; `instead` is how it can be written so that it may."""
+    """Refuse a file that holds more bytes than it may; `instead` is how it can be written so that
+    it may.
+    """
     if held <= most:
         return
     limit = memory_limit(path)

@@ -1,4 +1,6 @@
-"""Is any table, ours or not, k-anonymous, l-diverse and t-close, and of how many units are its classes?"""
+"""Is any table, ours or not, k-anonymous, l-diverse and t-close, and of how many units are its
+classes?
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from microagg.errors import InputError
 from microagg.guarantees.declared import EXACT
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Guarantees
-from microagg.guarantees.suppression import STAR, check_suppressed, find_suppressed, has_stars, parse_markers
+from microagg.guarantees.suppression import (
+    STAR,
+    check_suppressed,
+    find_suppressed,
+    has_stars,
+    parse_markers,
+)
 from microagg.table.columns.frames import open_frame, to_arrow
 from microagg.table.columns.labels import as_labels_say
 from microagg.table.confidential import attributes_of, units_of
@@ -61,23 +69,28 @@ def check(
     na: Sequence[Any] | str = (),
     suppressed: Sequence[str] | str = (),
 ) -> Anonymity:
-    """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes that are not.
+    """Check whether a table is k-anonymous (and l-diverse, and t-close), and find the classes
+    that are not.
 
-    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values count as equal. Classes are
-    counted as the strictest reader sees them: where 0 and -0, or NaN and missing values, stand side by side, they are
-    different, and `counted_by` is "bits" instead of "value". `l` and `t`
-    apply to each of the `confidential` columns separately; `diversity` is "distinct", "entropy" or "recursive", the last
-    with `c`. Texts that differ in case, width or white space only, and numbers written in several ways, are one value; with
-    `exact` texts are compared to the letter. Records of a class share their `stratum` columns, too.
+    `table` is a pandas, polars or Arrow table or a NumPy matrix, whoever made it; missing values
+    count as equal. Classes are counted as the strictest reader sees them: where 0 and -0, or NaN
+    and missing values, stand side by side, they are different, and `counted_by` is "bits" instead
+    of "value". `l` and `t` apply to each of the `confidential` columns separately; `diversity` is
+    "distinct", "entropy" or "recursive", the last with `c`. Texts that differ in case, width or
+    white space only, and numbers written in several ways, are one value; with `exact` texts are
+    compared to the letter. Records of a class share their `stratum` columns, too.
 
-    `kinds` says whether a confidential column is "numeric", "ordinal" or "nominal" where its type suggests something else; `nominal` names
-    such columns for short, and `ordinal` gives the order of a column's levels (or names columns whose type has one). For l, neither a missing
-    value nor a `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`, the column that tells which
-    household, company or patient a record belongs to, every class must have k different ones, none with more than half of its records.
+    `kinds` says whether a confidential column is "numeric", "ordinal" or "nominal" where its type
+    suggests something else; `nominal` names such columns for short, and `ordinal` gives the order
+    of a column's levels (or names columns whose type has one). For l, neither a missing value nor a
+    `special` code ({"wage": [97]}) is a value; `na` adds markers of missing values. With `unit`,
+    the column that tells which household, company or patient a record belongs to, every class must
+    have k different ones, none with more than half of its records.
 
-    `suppressed` names what other tools write in the place of suppressed values, such as "*"; "" stands for blank cells. Records of which
-    every quasi-identifier is suppressed are counted and set aside (``.suppression.rows``). Of the others, ``.holds`` takes a suppressed
-    cell for a value of its own, which is the stricter reading; ``.suppression.holds`` lets it fit any value.
+    `suppressed` names what other tools write in the place of suppressed values, such as "*"; ""
+    stands for blank cells. Records of which every quasi-identifier is suppressed are counted and
+    set aside (``.suppression.rows``). Of the others, ``.holds`` takes a suppressed cell for a value
+    of its own, which is the stricter reading; ``.suppression.holds`` lets it fit any value.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
@@ -98,7 +111,9 @@ def check(
     withheld = [] if belongs is None else [belongs]
     for name in (*names, *strata, *hidden, *withheld):
         if name not in frame.columns:
-            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
+            raise InputError(
+                f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
+            )
     if belongs in (*names, *strata, *hidden):
         raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
     if not names:
@@ -106,13 +121,17 @@ def check(
     asked = column_settings(kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na)
     for name in (*asked.kinds, *asked.special):
         if name not in frame.columns:
-            raise InputError(f"there is no column {name!r}; {describe_columns(name, frame.columns)}.")
+            raise InputError(
+                f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
+            )
     asked = as_labels_say(asked, frame.to_native())
     names += strata
     k = K.parse(k)
     promise = Guarantees.of(l, t, diversity, c, units=None if belongs is None else k)
     if promise.is_about_values and not hidden:
-        raise InputError("l and t apply to confidential columns; name at least one with confidential.")
+        raise InputError(
+            "l and t apply to confidential columns; name at least one with confidential."
+        )
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))
     markers = parse_markers(suppressed)
     if markers:
@@ -125,10 +144,18 @@ def check(
     if not promise or chosen.num_rows == 0:
         return found
     attributes = attributes_of(
-        chosen, hidden, exact=EXACT.parse(exact), kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na
-    )  # fmt: skip
+        chosen,
+        hidden,
+        exact=EXACT.parse(exact),
+        kinds=asked.kinds,
+        ordinal=asked.levels,
+        special=asked.special,
+        na=asked.na,
+    )
     units = None if belongs is None else units_of(chosen, belongs, na=asked.na)
-    return replace(found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units))
+    return replace(
+        found, findings=promise.evaluate(found.labels, len(found.sizes), attributes, units)
+    )
 
 
 def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
@@ -137,6 +164,7 @@ def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
     if not stars:
         return ()
     return (
-        f"{STAR} counts as a value of its own in {', '.join(map(repr, stars))}; if it stands for suppressed values, suppressed={STAR!r} counts "
+        f"{STAR} counts as a value of its own in {', '.join(map(repr, stars))}; if it "
+        f"stands for suppressed values, suppressed={STAR!r} counts "
         "them apart.",
     )

@@ -29,20 +29,27 @@ class PartOfPromise:
 
 L = PartOfPromise(
     "l",
-    "l-diversity: the least number of different confidential values in a class (records that look alike).",
+    "l-diversity: the least number of different confidential values in a class (records "
+    "that look alike).",
     "number, at least 2",
 )
 T = PartOfPromise(
     "t",
-    "t-closeness: the largest distance (0 to 1) between the confidential values of a class and of the whole table.",
+    "t-closeness: the largest distance (0 to 1) between the confidential values of a "
+    "class and of the whole table.",
     "number from 0 to 1",
 )
 DIVERSITY = Choice(
-    "diversity", ("distinct", "entropy", "recursive"), "distinct", "How l counts: different values, their "
+    "diversity",
+    ("distinct", "entropy", "recursive"),
+    "distinct",
+    "How l counts: different values, their "
     "entropy, or the most frequent value against the rarer ones (needs c).",
-)  # fmt: skip
+)
 EXACT = Flag(
-    "exact", "Let l and t tell confidential texts apart to the letter; else case, width and white space make no difference, "
+    "exact",
+    "Let l and t tell confidential texts apart to the letter; else case, width and white "
+    "space make no difference, "
     "and numbers go by their value.",
-)  # fmt: skip
+)
 C = PartOfPromise("c", "The factor c of recursive diversity.", "number greater than 0")

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anonymity:
-    """The classes of a table (records that share all quasi-identifying values), and whether they meet k, l and t."""
+    """The classes of a table (records that share all quasi-identifying values), and whether they
+    meet k, l and t.
+    """
 
     k: int
     sizes: np.ndarray
@@ -29,22 +31,29 @@ class Anonymity:
     first_rows: np.ndarray
     """A row number (from 1) of each class: a way to find it without telling its values."""
     labels: np.ndarray = field(repr=False)
-    """(n,): the class of each record, a position among `sizes`; suppressed rows have none and are left out."""
+    """(n,): the class of each record, a position among `sizes`; suppressed rows have none and are
+    left out.
+    """
     scope: str = "record"
     """record: k was promised for the combinations; column: for the values of each column alone."""
     findings: tuple[Finding, ...] = ()
     """The l and t reached, column by column, where they were asked for."""
     suppression: Suppression | None = None
-    """Counts of suppressed rows and cells, where markers of them were named. Rows are in none of the classes."""
+    """Counts of suppressed rows and cells, where markers of them were named. Rows are in none of
+    the classes.
+    """
     notes: tuple[str, ...] = ()
     """What to know about the answer."""
     counted_by: str = "value"
-    """bits: 0 and -0, or NaN and missing values, would be in one class by value, and are counted apart because some
-    readers tell them apart; value: there is no such difference."""
+    """bits: 0 and -0, or NaN and missing values, would be in one class by value, and are counted
+    apart because some readers tell them apart; value: there is no such difference.
+    """
 
     @property
     def holds(self) -> bool:
-        """Whether every class has at least k records, and keeps l and t where they were asked for."""
+        """Whether every class has at least k records, and keeps l and t where they were asked
+        for.
+        """
         return not self._misses().any()
 
     def __bool__(self) -> bool:
@@ -98,10 +107,11 @@ def class_labels(
     *,
     exact: bool = False,
 ) -> tuple[np.ndarray, int]:
-    """The class of each record, numbered in the order of their first records, and the number of classes.
+    """The class of each record, numbered in the order of their first records, and the number of
+    classes.
 
-    `within` has labels and number of classes that are there already, and are split further. With `exact`, 0 and -0 are
-    different, and so are NaN and a missing value.
+    `within` has labels and number of classes that are there already, and are split further. With
+    `exact`, 0 and -0 are different, and so are NaN and a missing value.
 
     >>> class_labels(pa.table({"age": [40, 30, 40], "sex": [1, 1, 1]}), ["age", "sex"])[0].tolist()
     [0, 1, 0]
@@ -123,16 +133,21 @@ def class_labels(
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, int]:
-    """Values by the order in which they first appear, and how many there are; what is missing is alike."""
+    """Values by the order in which they first appear, and how many there are; what is missing is
+    alike.
+    """
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     return np.asarray(encoded.indices), len(encoded.dictionary)
 
 
-def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record") -> Anonymity:
-    """Raise unless an output table has all its records and is k-anonymous. This is the last word before a release.
+def verify(
+    table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: str = "record"
+) -> Anonymity:
+    """Raise unless an output table has all its records and is k-anonymous. This is the last word
+    before a release.
 
-    With scope="column" it is enough that every value of each single column is shared by k records; what that gives for
-    the combinations is in the classes that are returned.
+    With scope="column" it is enough that every value of each single column is shared by k records;
+    what that gives for the combinations is in the classes that are returned.
     """
     if table.num_rows != records:
         raise GuaranteeError(
@@ -143,7 +158,8 @@ def verify(table: pa.Table, quasi: Sequence[str], k: int, records: int, scope: s
     for classes in promised:
         if not classes.holds:
             raise GuaranteeError(
-                f"the output is not {k}-anonymous: {len(classes.failing)} of its {len(classes.sizes)} classes are too "
+                f"the output is not {k}-anonymous: {len(classes.failing)} of its "
+                f"{len(classes.sizes)} classes are too "
                 "small; nothing was written."
             )
     return replace(found, scope=scope)

@@ -6,9 +6,11 @@ Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007. Three readin
 - entropy: an entropy of at least log l, as of l values that occur equally often;
 - recursive: the most frequent value occurs less than c times as often as the l-th most frequent one and all rarer ones together.
 
-Each confidential column by itself. What is known counts: neither a missing value nor a special code is a value, so that A, A and missing
-have l = 1, and a class in which nothing is known has l = 0. Values are counted, not spellings: numbers go by their
-value, texts by what is left of them after NFKC, case folding and collapsing of white space (`table.confidential`), unless exact. Two classes that are diverse stay so together.
+Each confidential column by itself. What is known counts: neither a missing value nor a special code
+is a value, so that A, A and missing have l = 1, and a class in which nothing is known has l = 0.
+Values are counted, not spellings: numbers go by their value, texts by what is left of them after
+NFKC, case folding and collapsing of white space (`table.confidential`), unless exact. Two classes
+that are diverse stay so together.
 """
 
 from __future__ import annotations
@@ -48,14 +50,19 @@ class Diversity:
         if kind == "entropy" and not least > 1.0:
             raise InputError("l must be a number greater than 1.")
         if kind != "entropy" and not (least >= 2.0 and least.is_integer()):
-            raise InputError("l must be a whole number, at least 2: one value in a class protects nobody.")
+            raise InputError(
+                "l must be a whole number, at least 2: one value in a class protects nobody."
+            )
         if (kind == "recursive") != (c is not None):
             raise InputError(
-                "diversity='recursive' needs c, and c needs diversity='recursive': give both or neither."
+                "diversity='recursive' needs c, and c needs diversity='recursive': give "
+                "both or neither."
             )
         if c is not None and not _number(c) > 0.0:
             raise InputError("c must be a number greater than 0.")
-        return Diversity(least if kind == "entropy" else int(least), kind, None if c is None else _number(c))
+        return Diversity(
+            least if kind == "entropy" else int(least), kind, None if c is None else _number(c)
+        )
 
     @property
     def name(self) -> str:
@@ -75,12 +82,15 @@ class Diversity:
         if self.kind == "entropy":
             return f"has values as evenly spread as {self.l:g} equally frequent ones, or more"
         return (
-            f"has a most frequent value that occurs less than {self.c:g} times as often as, taken together, the "
+            f"has a most frequent value that occurs less than {self.c:g} times as often "
+            f"as, taken together, the "
             f"{_ordinal(int(self.l))} most frequent and all rarer values"
         )
 
     def reached(self, found: Tally) -> np.ndarray:
-        """What each class reaches: values, values counted by entropy, or the c that it needs to exceed."""
+        """What each class reaches: values, values counted by entropy, or the c that it needs to
+        exceed.
+        """
         if self.kind == "distinct":
             return distinct_values(found)
         if self.kind == "entropy":
@@ -130,7 +140,9 @@ def distinct_values(found: Tally) -> np.ndarray:
 
 
 def even_values(found: Tally) -> np.ndarray:
-    """How many equally frequent values are as uncertain as those of each class: exp of the entropy; 0 where nothing is known."""
+    """How many equally frequent values are as uncertain as those of each class: exp of the entropy;
+    0 where nothing is known.
+    """
     return over_known(found, lambda known: np.exp(entropies(known)), 0.0)
 
 

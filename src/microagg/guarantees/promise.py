@@ -1,4 +1,6 @@
-"""What is promised besides k, of confidential values and of units: asked for, refused where impossible, handed to searches, checked."""
+"""What is promised besides k, of confidential values and of units: asked for, refused where
+impossible, handed to searches, checked.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ class Guarantees:
         *,
         units: int | None = None,
     ) -> Guarantees:
-        """What was asked for, checked as far as that goes without a table; `units`: how many there are in each class."""
+        """What was asked for, checked as far as that goes without a table; `units`: how many there
+        are in each class.
+        """
         diversity = DIVERSITY.parse(diversity)
         if l is None and (c is not None or diversity != DIVERSITY.default):
             raise InputError("diversity and c apply only together with l: give l as well.")
@@ -112,7 +116,12 @@ class Guarantees:
             if self.diversity is None
             else (self.diversity.l, self.diversity.kind, self.diversity.c)
         )
-        return {"l": l, "t": None if self.closeness is None else self.closeness.t, "diversity": kind, "c": c}
+        return {
+            "l": l,
+            "t": None if self.closeness is None else self.closeness.t,
+            "diversity": kind,
+            "c": c,
+        }
 
     def accept(
         self, attributes: tuple[Attribute, ...], units: Attribute | None = None
@@ -120,10 +129,16 @@ class Guarantees:
         """The predicate on groups that goes into a `Problem`; None where nothing is asked for."""
         return AcceptanceTest(self, self._standard(attributes, units)) if self else None
 
-    def check_impossible(self, attributes: tuple[Attribute, ...], units: Attribute | None = None) -> None:
-        """Raise if no grouping of these records can keep the promise; the whole table as one group comes nearest to it."""
+    def check_impossible(
+        self, attributes: tuple[Attribute, ...], units: Attribute | None = None
+    ) -> None:
+        """Raise if no grouping of these records can keep the promise; the whole table as one group
+        comes nearest to it.
+        """
         if self.is_about_values and not attributes:
-            raise InputError("l and t apply to confidential columns; name at least one with confidential.")
+            raise InputError(
+                "l and t apply to confidential columns; name at least one with confidential."
+            )
         for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Guarantees(self.diversity).accept((attribute,))
@@ -133,7 +148,11 @@ class Guarantees:
         if self.units is not None and units is not None:
             whole = _in_one_class(units)
             check_too_few_units(
-                self.units, units.name, int(whole.distinct[0]), int(whole.amounts.max()), len(units.values)
+                self.units,
+                units.name,
+                int(whole.distinct[0]),
+                int(whole.amounts.max()),
+                len(units.values),
             )
 
     def evaluate(
@@ -168,7 +187,10 @@ class Guarantees:
     def findings_on_units(self, name: str, found: Tally) -> list[Finding]:
         """How many units classes have, and how large these are."""
         assert self.units is not None
-        fewest, largest = float(self.units.reached(found).min()), float(self.units.shares(found).max())
+        fewest, largest = (
+            float(self.units.reached(found).min()),
+            float(self.units.shares(found).max()),
+        )
         return [
             Finding("units", name, self.units.words, fewest, self.units.too_few(found)),
             Finding("share", name, self.units.words_on_share, largest, self.units.too_large(found)),
@@ -196,7 +218,9 @@ class Guarantees:
     ) -> tuple[Finding, ...]:
         """Raise unless every class keeps the promise: the last word before a release."""
         if self.units is not None and units is None:
-            raise GuaranteeError("the units of the records are not known, so nothing was written; report it.")
+            raise GuaranteeError(
+                "the units of the records are not known, so nothing was written; report it."
+            )
         findings = self.evaluate(labels, classes, attributes, units) if self else ()
         self.check_failing(findings, classes)
         return findings
@@ -206,12 +230,15 @@ class Guarantees:
         for finding in findings:
             if not finding.holds:
                 raise GuaranteeError(
-                    f"the output misses its guarantee: {int(finding.failing.sum())} of its {classes} classes do not keep "
+                    f"the output misses its guarantee: {int(finding.failing.sum())} of "
+                    f"its {classes} classes do not keep "
                     f"{self.name} in column {finding.column!r}; nothing was written."
                 )
 
     def _standard(self, attributes: Sequence[Attribute], units: Attribute | None) -> Standard:
-        """The tables of a kernel: a column for each confidential one, if anything is asked of these, and one for the units."""
+        """The tables of a kernel: a column for each confidential one, if anything is asked of
+        these, and one for the units.
+        """
         columns = list(attributes) if self.is_about_values else []
         if self.units is not None and units is not None:
             columns.append(units)
@@ -233,8 +260,10 @@ class Guarantees:
         *,
         with_units: bool,
     ) -> Standard:
-        """The same from numbers of values: of each column its kind, how many values it has, and how often each number occurs in the
-        whole table; `with_units` if the last column is that of the units."""
+        """The same from numbers of values: of each column its kind, how many values it has, and how
+        often each number occurs in the whole table; `with_units` if the last column is that of the
+        units.
+        """
         asked = [_asked(self.diversity, self.closeness) for _ in kinds]
         if self.units is not None and with_units:
             asked[-1] = _asked(self.units)
@@ -260,7 +289,9 @@ def _asked(*parts: Diversity | Closeness | Units | None) -> np.ndarray:
 
 
 def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
-    """What is said where not even all records together are diverse enough; `whole` counts them as one class."""
+    """What is said where not even all records together are diverse enough; `whole` counts them as
+    one class.
+    """
     worst = asked.worst(whole)
     about = {
         "distinct": f"has only {worst:.0f} different value{'' if worst == 1 else 's'}",
@@ -268,7 +299,8 @@ def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
         "recursive": f"would need a c above {worst:.4g}",
     }
     return InputError(
-        f"{asked.name} cannot be reached: in the whole table, column {name!r} {about[asked.kind]}; ask for less or leave "
+        f"{asked.name} cannot be reached: in the whole table, column {name!r} "
+        f"{about[asked.kind]}; ask for less or leave "
         "the column out."
     )
 
@@ -276,16 +308,19 @@ def impossible(asked: Diversity, name: str, whole: Tally) -> InputError:
 def check_too_few_units(asked: Units, name: str, there: int, largest: int, records: int) -> None:
     """Raise if not even all records together have units enough; other groupings have no more.
 
-    `there` is how many units there are, as far as that is below what is asked for, `largest` how many of the records one of them has.
+    `there` is how many units there are, as far as that is below what is asked for, `largest` how
+    many of the records one of them has.
     """
     if there < asked.k:
         raise InputError(
-            f"every class needs {asked.k} different units, as many as k, but the whole table has only {there} in column "
+            f"every class needs {asked.k} different units, as many as k, but the whole "
+            f"table has only {there} in column "
             f"{name!r}; ask for a smaller k or leave the unit out."
         )
     if largest > LARGEST_SHARE * records:
         raise InputError(
-            f"no unit may have more than half of the records of a class, but one in column {name!r} has "
+            f"no unit may have more than half of the records of a class, but one in "
+            f"column {name!r} has "
             f"{largest:,} of all {records:,}; leave some of its records out, or the unit."
         )
 
@@ -300,7 +335,9 @@ def _tally_of(attribute: Attribute, labels: np.ndarray, classes: int) -> Tally:
 
 @dataclass(frozen=True)
 class AcceptanceTest:
-    """The predicate of a promise on groups of records; searches take its tables into their kernels."""
+    """The predicate of a promise on groups of records; searches take its tables into their
+    kernels.
+    """
 
     promise: Guarantees
     standard: Standard
@@ -310,7 +347,9 @@ class AcceptanceTest:
 
     def shortfall(self, records: np.ndarray) -> float:
         """How far these records are from being a group that may be; 0 if they may."""
-        return float(shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.standard))
+        return float(
+            shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.standard)
+        )
 
     def shortfalls(self, labels: np.ndarray) -> np.ndarray:
         """The shortfall of each group of a partition, numbered from 0."""

@@ -1,8 +1,8 @@
 """Suppressed rows and cells: what they are, and k-anonymity under both readings of a blank.
 
 Other tools replace values that they could not protect by a marker such as ``*``. A row with nothing
-but markers tells nothing and is set aside. A row with some of them has two readings: the marker is a
-value of its own, or it fits any value.
+but markers tells nothing and is set aside. A row with some of them has two readings: the marker is
+a value of its own, or it fits any value.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def find_suppressed(table: pa.Table, names: Sequence[str], markers: Sequence[str
     [[False, True], [True, False]]
     """
     blanks = any(
-        pc.match_substring_regex(pa.array([marker]), MARKER_OR_EMPTY)[0].as_py() for marker in markers
+        pc.match_substring_regex(pa.array([marker]), MARKER_OR_EMPTY)[0].as_py()
+        for marker in markers
     )
     cells = np.zeros((table.num_rows, len(names)), bool)
     for place, name in enumerate(names):
@@ -89,7 +90,9 @@ def find_suppressed(table: pa.Table, names: Sequence[str], markers: Sequence[str
             hits = pc.is_in(text, value_set=pa.array(markers, pa.large_string()), skip_nulls=True)
             cells[:, place] = np.asarray(hits)
         if blanks:
-            cells[:, place] |= np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))
+            cells[:, place] |= np.asarray(
+                pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+            )
     return cells
 
 
@@ -106,9 +109,11 @@ def has_stars(table: pa.Table, names: Sequence[str]) -> list[str]:
 def check_suppressed(
     table: pa.Table, quasi: Sequence[str], others: Sequence[str], k: int, cells: np.ndarray
 ) -> tuple[Anonymity, np.ndarray]:
-    """Return the classes of all records that are not suppressed as a whole, and which records these are.
+    """Return the classes of all records that are not suppressed as a whole, and which records these
+    are.
 
-    `quasi` are the columns of `cells`; `others` (strata) make classes too, and are never suppressed.
+    `quasi` are the columns of `cells`; `others` (strata) make classes too, and are never
+    suppressed.
 
     >>> table = pa.table({"age": ["30", "30", "*", "*"], "sex": ["f", "f", "f", "*"]})
     >>> cells = find_suppressed(table, ["age", "sex"], ["*"])
@@ -128,7 +133,9 @@ def check_suppressed(
     suppression = Suppression(
         rows=len(cells) - len(rest),
         cells=int(blank.sum()),
-        columns={name: int(count) for name, count in zip(quasi, blank.sum(axis=0), strict=True) if count},
+        columns={
+            name: int(count) for name, count in zip(quasi, blank.sum(axis=0), strict=True) if count
+        },
         k=k,
         fitting=count_fitting(codes, free, found.sizes),
     )
@@ -153,7 +160,9 @@ def count_fitting(codes: np.ndarray, free: np.ndarray, sizes: np.ndarray) -> np.
         for other, theirs in enumerate(places):
             shared = ~(patterns[one] | patterns[other])
             keys = _joint_codes(codes[np.concatenate([ours, theirs])][:, shared])
-            totals = np.bincount(keys[len(ours) :], weights=sizes[theirs], minlength=int(keys.max()) + 1)
+            totals = np.bincount(
+                keys[len(ours) :], weights=sizes[theirs], minlength=int(keys.max()) + 1
+            )
             fitting[ours] += totals[keys[: len(ours)]].astype(np.int64)
     return fitting
 
@@ -162,7 +171,9 @@ def _joint_codes(codes: np.ndarray) -> np.ndarray:
     """Return one number for each combination of codes in a row."""
     joint = np.zeros(len(codes), np.int64)
     for column in codes.T:
-        joint = np.unique(joint * (int(column.max()) + 1) + column, return_inverse=True)[1].reshape(-1)
+        joint = np.unique(joint * (int(column.max()) + 1) + column, return_inverse=True)[1].reshape(
+            -1
+        )
     return joint
 
 

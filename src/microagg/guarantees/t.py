@@ -1,17 +1,20 @@
 """t-closeness: the confidential values of every class are spread nearly as in the whole table.
 
-Source: Li, Li and Venkatasubramanian 2007. The distance is the earth mover's: of nominal values, all equally far apart, half
-the sum of the differences of shares; ordered and numeric values are as far apart as their places among the distinct values of
-the table, divided by the longest way. Each confidential column by itself; spellings of one value are one, as for l.
+Source: Li, Li and Venkatasubramanian 2007. The distance is the earth mover's: of nominal values,
+all equally far apart, half the sum of the differences of shares; ordered and numeric values are as
+far apart as their places among the distinct values of the table, divided by the longest way. Each
+confidential column by itself; spellings of one value are one, as for l.
 
-Atoms (what is missing, as one, and each special code) are categories of a nominal column. They have no place in an order, so for
-ordered and numeric columns with atoms it is
+Atoms (what is missing, as one, and each special code) are categories of a nominal column. They have
+no place in an order, so for ordered and numeric columns with atoms it is
 
-    total variation between class and table over {each atom, a value} + m × the ordered distance of the values' distributions,
+    total variation between class and table over {each atom, a value} + m × the ordered distance of
+    the values' distributions,
 
-m being the share of values in the class or in the table, whichever is smaller, if the column has one atom, and the one in the class
-if it has more; without values in the class the second term is 0. That is never less than the earth mover's distance with atoms at distance
-1 from all else. Two classes that are close stay so together (with several atoms the smaller share would break that).
+m being the share of values in the class or in the table, whichever is smaller, if the column has
+one atom, and the one in the class if it has more; without values in the class the second term is 0.
+That is never less than the earth mover's distance with atoms at distance 1 from all else. Two
+classes that are close stay so together (with several atoms the smaller share would break that).
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ class Closeness:
             largest = math.nan
         if not 0.0 <= largest <= 1.0:
             raise InputError(
-                "t must be a number from 0 to 1: the largest distance between a class and the whole table."
+                "t must be a number from 0 to 1: the largest distance between a class "
+                "and the whole table."
             )
         return Closeness(largest)
 
@@ -66,7 +70,8 @@ class Closeness:
     def words(self) -> str:
         """What it says of every class, in plain words."""
         return (
-            f"differs from the whole table by at most {self.t:g} (0 to 1) in the distribution of the values"
+            f"differs from the whole table by at most {self.t:g} (0 to 1) in the "
+            f"distribution of the values"
         )
 
     def reached(self, found: Tally, *, nominal: bool) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Counting confidential values by class: what l-diversity and t-closeness, guarantees and measures alike, go by."""
+"""Counting confidential values by class: what l-diversity and t-closeness, guarantees and measures
+alike, go by.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from microagg.table.confidential import numbered
 
 
 class Tally(NamedTuple):
-    """How often the values of a confidential column occur: in each class that has them, and in the whole table.
+    """How often the values of a confidential column occur: in each class that has them, and in the
+    whole table.
 
     Entries are sorted by class, then by value. With weights, occurrences are sums of weights.
     """
@@ -19,7 +22,8 @@ class Tally(NamedTuple):
     classes: np.ndarray
     """(entries,): the class"""
     values: np.ndarray
-    """(entries,): the number of the value, in ascending order of the values; atoms come behind them"""
+    """(entries,): the number of the value, in ascending order of the values; atoms come behind them
+    """
     amounts: np.ndarray
     """(entries,): how often it occurs there"""
     starts: np.ndarray
@@ -58,7 +62,8 @@ def tally(
 ) -> Tally:
     """Count the values of a column by class, 0 to classes - 1. O(n log n) time, O(n) memory.
 
-    `atoms` tells which records have which atom instead of a value, -1 for none (see `table/variable.py`); NaN is one in any case.
+    `atoms` tells which records have which atom instead of a value, -1 for none (see
+    `table/variable.py`); NaN is one in any case.
 
     >>> tally(np.array([7.0, 9.0, 9.0]), np.array([1, 0, 0]), 2).amounts.tolist()
     [2.0, 1.0]
@@ -71,7 +76,8 @@ def tally(
 def tally_of_part(
     codes: np.ndarray, labels: np.ndarray, classes: int, overall: np.ndarray, known: int
 ) -> Tally:
-    """The same for some classes of a table of which it is known how often each number of a value occurs in all of it.
+    """The same for some classes of a table of which it is known how often each number of a value
+    occurs in all of it.
 
     >>> tally_of_part(np.array([2, 2]), np.array([0, 0]), 1, np.array([5, 1, 2]), 3).overall.tolist()
     [5.0, 1.0, 2.0]
@@ -102,7 +108,8 @@ def _counted(
 
 
 def over_known(found: Tally, compute: Callable[[Tally], np.ndarray], nothing: float) -> np.ndarray:
-    """What `compute` finds for each class if only values count, no atoms; `nothing` for a class that has none.
+    """What `compute` finds for each class if only values count, no atoms; `nothing` for a class
+    that has none.
 
     >>> found = tally(np.array([7.0, np.nan, np.nan]), np.array([0, 0, 1]), 2)
     >>> over_known(found, lambda part: part.distinct, 0.0).tolist()
@@ -131,7 +138,8 @@ def entropies(found: Tally) -> np.ndarray:
 
 
 def tops_and_tails(found: Tally, l: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often the most frequent value of each class occurs, and all from the l-th most frequent one on.
+    """How often the most frequent value of each class occurs, and all from the l-th most frequent
+    one on.
 
     >>> column, labels = np.array([1, 1, 1, 2, 2, 3]), np.zeros(6, int)
     >>> [part.tolist() for part in tops_and_tails(tally(column, labels, 1), 2)]
@@ -140,11 +148,14 @@ def tops_and_tails(found: Tally, l: int) -> tuple[np.ndarray, np.ndarray]:
     order = np.lexsort((-found.amounts, found.classes))
     ranks = np.arange(len(order)) - found.starts[found.classes]
     amounts = found.amounts[order]
-    return amounts[found.starts], np.add.reduceat(np.where(ranks >= l - 1, amounts, 0.0), found.starts)
+    return amounts[found.starts], np.add.reduceat(
+        np.where(ranks >= l - 1, amounts, 0.0), found.starts
+    )
 
 
 def distances(found: Tally, *, nominal: bool) -> np.ndarray:
-    """The distance of each class from the table as t-closeness has it (see `guarantees/t.py`), not above 1.
+    """The distance of each class from the table as t-closeness has it (see `guarantees/t.py`), not
+    above 1.
 
     >>> found = tally(np.array([1.0, 2.0, np.nan, np.nan]), np.array([0, 0, 1, 1]), 2)
     >>> distances(found, nominal=False).tolist()
@@ -158,15 +169,19 @@ def distances(found: Tally, *, nominal: bool) -> np.ndarray:
 
 
 def distances_with_atoms(found: Tally) -> np.ndarray:
-    """The total variation over {each atom, a value}, and the ordered distance of the values times their share.
+    """The total variation over {each atom, a value}, and the ordered distance of the values
+    times their share.
 
-    The share is the one in the class, or, if there is one atom only, the one in the table if that is smaller.
+    The share is the one in the class, or, if there is one atom only, the one in the table if that
+    is smaller.
 
     >>> distances_with_atoms(tally(np.array([1.0, 2.0, np.nan, 3.0]), np.array([0, 0, 1, 1]), 2)).tolist()
     [0.4375, 0.5]
     """
     sorts = np.maximum(found.values - found.known + 1, 0)  # 0 for values
-    coarse = _counted(sorts, found.atoms + 1, found.atoms + 1, found.classes, len(found.sizes), found.amounts)
+    coarse = _counted(
+        sorts, found.atoms + 1, found.atoms + 1, found.classes, len(found.sizes), found.amounts
+    )
     if found.of_part:
         values, atoms = np.split(found.overall, [found.known])
         coarse = coarse._replace(overall=np.append(values.sum(), atoms))
@@ -180,7 +195,8 @@ def distances_with_atoms(found: Tally) -> np.ndarray:
 def nominal_distances(found: Tally) -> np.ndarray:
     """The earth mover's distance of each class from the table, all values being equally far apart.
 
-    It is what the shares in the class exceed those in the table by: as much as they fall short elsewhere.
+    It is what the shares in the class exceed those in the table by: as much as they fall short
+    elsewhere.
 
     >>> nominal_distances(tally(np.array([1, 1, 2, 2]), np.array([0, 0, 1, 1]), 2)).tolist()
     [0.5, 0.5]
@@ -190,11 +206,13 @@ def nominal_distances(found: Tally) -> np.ndarray:
 
 
 def ordered_distances(found: Tally) -> np.ndarray:
-    """The earth mover's distance of each class from the table, values being as far apart as their places.
+    """The earth mover's distance of each class from the table, values being as far apart as
+    their places.
 
-    It is the sum over the values of |cumulative share in the class - in the table|, divided by their number less one.
-    Between two values that a class has, its own cumulative share stands still and the table's rises. So what lies
-    between them is summed by two looks into running sums, before and after the point where the table overtakes.
+    It is the sum over the values of |cumulative share in the class - in the table|, divided by
+    their number less one. Between two values that a class has, its own cumulative share stands
+    still and the table's rises. So what lies between them is summed by two looks into running sums,
+    before and after the point where the table overtakes.
 
     >>> ordered_distances(tally(np.array([1, 2, 3, 4]), np.array([0, 1, 1, 0]), 2)).round(6).tolist()
     [0.166667, 0.166667]

@@ -1,13 +1,17 @@
-"""Units: every class is of several households, companies or patients, and none of them makes up most of it.
+"""Units: every class is of several households, companies or patients, and none of them makes up
+most of it.
 
-k records of one household hide nobody in it: whoever knows the household knows the class. So every class has records of at least k
-different units, and no unit has more than half of its records. Both are needed: of k units, one could have all records but k - 1.
+k records of one household hide nobody in it: whoever knows the household knows the class. So every
+class has records of at least k different units, and no unit has more than half of its records. Both
+are needed: of k units, one could have all records but k - 1.
 
-The column itself is withheld. Units are told apart as confidential values are (`table.confidential`): spellings of one are one, which can only make
-this stricter. It does not protect against somebody who knows a whole household: who knows all members can look for classes that fit each of them.
+The column itself is withheld. Units are told apart as confidential values are
+(`table.confidential`): spellings of one are one, which can only make this stricter. It does not
+protect against somebody who knows a whole household: who knows all members can look for classes
+that fit each of them.
 
-Two classes that keep it keep it together: their units are at least those of either, and a unit with at most half of a records and half of b
-has at most half of a + b.
+Two classes that keep it keep it together: their units are at least those of either, and a unit with
+at most half of a records and half of b has at most half of a + b.
 """
 
 from __future__ import annotations
@@ -62,7 +66,9 @@ class Units:
         return np.maximum.reduceat(found.amounts, found.starts) / found.sizes
 
     def kept(self, found: Tally) -> np.ndarray:
-        """Whether each class has enough units, none of them too large: counts are whole, so that a half is exact."""
+        """Whether each class has enough units, none of them too large: counts are whole, so that a
+        half is exact.
+        """
         return ~self.too_few(found) & ~self.too_large(found)
 
     def too_few(self, found: Tally) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""What a measure is: a formula with its direction, its range and what its extremes mean, on a pair of tables."""
+"""What a measure is: a formula with its direction, its range and what its extremes mean, on a pair
+of tables.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ Found = TypeVar("Found")
 class Pair:
     """A table and its release, record by record in the same order, as numbers.
 
-    Of a mixed table (categories, gaps, dates) `cells` and `released_cells` have all quasi-identifiers, and the matrices those that are
-    numbers without gaps before and after, which may be none; `Pair.of_cells` makes it. Of a plain table the matrices are all there is.
+    Of a mixed table (categories, gaps, dates) `cells` and `released_cells` have all
+    quasi-identifiers, and the matrices those that are numbers without gaps before and after, which
+    may be none; `Pair.of_cells` makes it. Of a plain table the matrices are all there is.
 
     What several measures start from is computed for the first of them and kept until `forget`.
 
@@ -41,24 +44,36 @@ class Pair:
     ordered: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Confidential columns of ordered categories: integer codes in their order."""
     atoms: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Of confidential columns that have some: the number of the atom (missing, special codes), -1 for a value. NaN is one without that."""
+    """Of confidential columns that have some: the number of the atom (missing, special codes), -1
+    for a value. NaN is one without that.
+    """
     kept: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Columns that are released as they were: integer codes."""
     weights: np.ndarray | None = None
     """Of the records, all greater than 0; None where each counts once."""
     released_weights: np.ndarray | None = None
-    """Those that the release has, where they are others: measures of the release alone know no other ones. 1 where it has none."""
+    """Those that the release has, where they are others: measures of the release alone know no
+    other ones. 1 where it has none.
+    """
     shared: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """What records of a class share besides quasi-identifiers, strata and averaged weights: integer codes."""
+    """What records of a class share besides quasi-identifiers, strata and averaged weights: integer
+    codes.
+    """
     k: int | None = None
     capped: np.ndarray | None = None
-    """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped before."""
+    """(n, d) float64: the quasi-identifiers that groups were formed of, where values were capped
+    before.
+    """
     cells: Cells | None = None
     """All quasi-identifiers before, where the table is mixed."""
     released_cells: Cells | None = None
-    """And after, in terms of the same levels, marks and origins; other ones where they were made coarse."""
+    """And after, in terms of the same levels, marks and origins; other ones where they were made
+    coarse.
+    """
     labels: np.ndarray | None = None
-    """The groups, where they are known and the table is mixed; else the classes of the release stand for them."""
+    """The groups, where they are known and the table is mixed; else the classes of the release
+    stand for them.
+    """
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
@@ -100,7 +115,9 @@ class Pair:
             names=tuple(self.names[j] for j in numbers),
             capped=None if self.capped is None else self.capped[:, numbers].copy(),
             cells=None if self.cells is None else columns_of(self.cells, chosen),
-            released_cells=None if self.released_cells is None else columns_of(self.released_cells, chosen),
+            released_cells=None
+            if self.released_cells is None
+            else columns_of(self.released_cells, chosen),
             labels=self.labels
             if self.labels is None or self.labels.ndim == 1
             else self.labels[:, chosen].copy(),
@@ -170,7 +187,9 @@ class Pair:
         return self._known[asked]
 
     def forget(self, *but: Callable[..., Any]) -> None:
-        """Let go of all that was computed, but for what these functions gave: it takes more memory than the tables."""
+        """Let go of all that was computed, but for what these functions gave: it takes more memory
+        than the tables.
+        """
         kept = {
             asked: found
             for asked, found in self._known.items()
@@ -191,12 +210,16 @@ class Pair:
 
     @property
     def classes(self) -> ReleasedClasses:
-        """The classes of the released quasi-identifiers and of what else the records of a class share."""
+        """The classes of the released quasi-identifiers and of what else the records of a class
+        share.
+        """
         return self.once(classes_of_released)
 
     @property
     def of_release(self) -> Pair:
-        """The same with the released weights: what measures that everybody may see are computed from."""
+        """The same with the released weights: what measures that everybody may see are computed
+        from.
+        """
         return self if self.released_weights is None else self.once(_with_released_weights)
 
     @property
@@ -246,7 +269,9 @@ def columns_of_numbers(cells: Cells) -> list[int]:
     >>> columns_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
     [0]
     """
-    numeric = (j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse)
+    numeric = (
+        j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse
+    )
     return [j for j in numeric if not has_atoms(cells, j)]
 
 
@@ -264,7 +289,8 @@ def not_numbers(pair: Pair) -> dict[str, list[str]]:
             continue
         sides = (pair.before, pair.after)
         if any(
-            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse for cells in sides
+            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse
+            for cells in sides
         ):
             why = "categories"
         elif pair.after.variables[j].coarse:
@@ -293,13 +319,18 @@ class Sample:
         ('from a sample of 10,000 records', 'from a sample of whole classes with 5,000 records; others may tell more')
         """
         if self.of == "classes":
-            return f"from a sample of whole classes with {self.records:,} records; others may tell more"
+            return (
+                f"from a sample of whole classes with {self.records:,} records; others may "
+                f"tell more"
+            )
         return f"from a sample of {self.records:,} records"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a measure found: one number, one for each column where that makes sense, and what else is worth telling."""
+    """What a measure found: one number, one for each column where that makes sense, and what else
+    is worth telling.
+    """
 
     value: float
     columns: Mapping[str, float] = field(default_factory=dict)
@@ -332,17 +363,23 @@ class Measure:
     """Who defined it, and where we had to read it in one way or another."""
     compute: Callable[[Pair], Figure]
     of: str = "pair"
-    """What it is computed from, which decides who may see it:
-    "release": the released table alone (confidential columns are released as they are; of weights, those that it has count); everybody may see it.
-    "pair": both tables; it stays inside unless the data holder publishes it by name.
-    "record": both, and single records decide it (a largest value, a range); it stays inside whatever is asked for."""
+    """What it is computed from, which decides who may see it: "release": the released table alone
+    (confidential columns are released as they are; of weights, those that it has count); everybody
+    may see it. "pair": both tables; it stays inside unless the data holder publishes it by name.
+    "record": both, and single records decide it (a largest value, a range); it stays inside
+    whatever is asked for.
+    """
     needs: str = ""
-    """What the pair must have: "" | "numbers" (quasi-identifiers that are numbers without gaps; it is about those alone) | "amounts"
-    (numbers, but no dates; gaps do no harm) | "points" (quasi-identifiers that were not made ranges or ancestors) | "confidential" |
-    "categories" (confidential ones, and numbers to tell them by) | "kept" | "k"."""
+    """What the pair must have: "" | "numbers" (quasi-identifiers that are numbers without gaps; it
+    is about those alone) | "amounts" (numbers, but no dates; gaps do no harm) | "points"
+    (quasi-identifiers that were not made ranges or ancestors) | "confidential" | "categories"
+    (confidential ones, and numbers to tell them by) | "kept" | "k".
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a measure as its name in the registry: a formula may be no function of a module."""
+        """Pickle a measure as its name in the registry: a formula may be no function of a
+        module.
+        """
         return _measure_named, (self.name,)
 
 

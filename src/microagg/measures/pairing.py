@@ -39,11 +39,15 @@ def pair_of(
     na: Sequence[Any] = (),
     cells: tuple[Cells, Cells] | None = None,
 ) -> Pair:
-    """The pair of a table and its release, whose rows must match; weights are the original's, all else is the release's.
+    """The pair of a table and its release, whose rows must match; weights are the original's,
+    all else is the release's.
 
-    Of a confidential column the type says whether it counts as numbers, ordered or plain categories, unless `kinds` or `ordinal` do; what
-    is missing, and `special` codes, are atoms as for l and t (see `attributes_of`). Spellings of one text are one category, as there,
-    unless `exact`. `shared` names columns of the release that the records of a class share, too: strata. Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been read each by itself.
+    Of a confidential column the type says whether it counts as numbers, ordered or plain
+    categories, unless `kinds` or `ordinal` do; what is missing, and `special` codes, are atoms as
+    for l and t (see `attributes_of`). Spellings of one text are one category, as there, unless
+    `exact`. `shared` names columns of the release that the records of a class share, too: strata.
+    Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been
+    read each by itself.
 
     >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
     >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
@@ -57,7 +61,9 @@ def pair_of(
     )
     kept = {name: codes_of(columns.column(name)) for name in keep}
     if cells is None:
-        pair = Pair(_values(original, quasi, "original"), _values(release, quasi, "release"), tuple(quasi))
+        pair = Pair(
+            _values(original, quasi, "original"), _values(release, quasi, "release"), tuple(quasi)
+        )
     else:
         pair = Pair.of_cells(*in_the_same_terms(*cells))
     return replace(
@@ -75,8 +81,10 @@ def pair_of(
 def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
     """Cells that were read each by themselves, with the same levels, marks, units and origins.
 
-    What only the release has (values that another tool wrote, cells that it blanked) becomes a level or mark that no record had
-    before; in a hierarchy it lies where `Hierarchy.with_nodes` has it. An ordered column with values that have no place in the order, or a column whose kind has changed, is taken for coarse.
+    What only the release has (values that another tool wrote, cells that it blanked) becomes a
+    level or mark that no record had before; in a hierarchy it lies where `Hierarchy.with_nodes` has
+    it. An ordered column with values that have no place in the order, or a column whose kind has
+    changed, is taken for coarse.
 
     >>> towns = [Cells((Variable("town", Kind.NOMINAL, names),), np.array([[0.0]])) for names in (("Rome",), ("*",))]
     >>> found = in_the_same_terms(*towns)
@@ -115,12 +123,16 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
 
 
 def _as_spelled_before(old: Variable, new: Variable) -> list[Any]:
-    """The levels of a release; those that are text because of other text beside them as the numbers that they were."""
+    """The levels of a release; those that are text because of other text beside them as the numbers
+    that they were.
+    """
     known = set(old.levels)
     by_number = {number_of(level): level for level in old.levels if not isinstance(level, str)}
     by_number.pop(None, None)
     return [
-        by_number.get(number_of(level), level) if isinstance(level, str) and level not in known else level
+        by_number.get(number_of(level), level)
+        if isinstance(level, str) and level not in known
+        else level
         for level in new.levels
     ]
 
@@ -148,10 +160,13 @@ def weights_of(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
         weights = values_of(frame, [name])[:, 0].copy()
     except InputError as error:
         place = str(error).partition(";")[0]
-        raise InputError(f"in the original, {place}; weights must be numbers without gaps.") from None
+        raise InputError(
+            f"in the original, {place}; weights must be numbers without gaps."
+        ) from None
     if (weights <= 0.0).any():
         row = int(np.argmax(weights <= 0.0)) + 1
         raise InputError(
-            f"the weight {name!r} is not greater than 0 in row {row} (header not counted); leave such records out."
+            f"the weight {name!r} is not greater than 0 in row {row} (header not "
+            f"counted); leave such records out."
         )
     return weights

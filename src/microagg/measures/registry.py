@@ -1,4 +1,6 @@
-"""The list of all measures. A new measure is one line here: its name and the dotted name of its entry."""
+"""The list of all measures. A new measure is one line here: its name and the dotted name of its
+entry.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,16 @@ MEASURES: tuple[str, ...] = (
 )
 
 LINKING = ("linkage", "closest-record", "neighbour-ratio")
-"""The measures of an intruder who looks records up: they count on the columns that this intruder knows."""
+"""The measures of an intruder who looks records up: they count on the columns that this intruder
+knows.
+"""
 
 NOT_FROM_SAMPLES = (
     "pil-means", "pil-variances", "pil-covariances", "pil-correlations", "pil-quantiles", "entropy",
 )  # fmt: skip
-"""Measures that depend on how many records there are, or on how often a value occurs among all: no sample tells them."""
+"""Measures that depend on how many records there are, or on how often a value occurs among all: no
+sample tells them.
+"""
 
 
 def measures(side: str | None = None) -> tuple[Measure, ...]:
@@ -98,8 +104,9 @@ def assess_pair(
 ) -> list[tuple[Measure, Figure]]:
     """The figures of these measures (of all, if none are named) in the order asked for.
 
-    Measures that need what the pair does not have (numbers, confidential columns, kept ones, k) are left out. An intruder knows all
-    quasi-identifiers unless `known` names some of them; record linkage then looks at those alone.
+    Measures that need what the pair does not have (numbers, confidential columns, kept ones, k) are
+    left out. An intruder knows all quasi-identifiers unless `known` names some of them; record
+    linkage then looks at those alone.
 
     >>> import numpy as np
     >>> table = np.array([[0.0], [2.0], [10.0], [12.0]])
@@ -110,7 +117,9 @@ def assess_pair(
     asked = _all() if names is None else tuple(measure_named(name) for name in names)
     seen = _seen_by_intruder(pair, known)
     chosen = [
-        measure for measure in asked if _is_met(measure.needs, seen if measure.name in LINKING else pair)
+        measure
+        for measure in asked
+        if _is_met(measure.needs, seen if measure.name in LINKING else pair)
     ]
     figures = []
     for done, measure in enumerate(chosen):
@@ -120,7 +129,10 @@ def assess_pair(
             )  # all else that measures of loss share is of no use to those of risk
         looked_at = seen if measure.name in LINKING else pair
         figures.append(
-            (measure, measure.compute(looked_at.of_release if measure.of == "release" else looked_at))
+            (
+                measure,
+                measure.compute(looked_at.of_release if measure.of == "release" else looked_at),
+            )
         )
         if progress is not None:
             progress(done + 1, len(chosen))
@@ -135,7 +147,10 @@ def _is_met(need: str, pair: Pair) -> bool:
         "points": any(not variable.coarse for variable in pair.after.variables),
         "confidential": bool(pair.confidential or pair.ordered),
         "categories": bool(pair.names)
-        and (bool(pair.ordered) or any(codes.dtype.kind != "f" for codes in pair.confidential.values())),
+        and (
+            bool(pair.ordered)
+            or any(codes.dtype.kind != "f" for codes in pair.confidential.values())
+        ),
         "kept": bool(pair.kept),
         "k": pair.k is not None,
     }
@@ -148,7 +163,8 @@ def _seen_by_intruder(pair: Pair, known: Sequence[str]) -> Pair:
     unknown = [name for name in known if name not in pair.quasi]
     if unknown:
         raise InputError(
-            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; {describe_columns(unknown[0], pair.quasi, 'those are')}."
+            f"an intruder cannot know {unknown[0]!r}: it is no quasi-identifier; "
+            f"{describe_columns(unknown[0], pair.quasi, 'those are')}."
         )
     return pair.of_columns(known)
 

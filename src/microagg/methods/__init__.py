@@ -8,7 +8,9 @@ from typing import Any
 
 
 class _CallableModule(types.ModuleType):
-    """The public name `microagg.methods` is both this package and the function that lists the registry."""
+    """The public name `microagg.methods` is both this package and the function that lists the
+    registry.
+    """
 
     def __call__(self) -> Any:
         from microagg.methods.registry import methods

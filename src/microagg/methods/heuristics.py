@@ -15,7 +15,11 @@ Heuristic = Callable[..., None]
 
 
 def labels_by(
-    heuristic: Heuristic, points: np.ndarray, k: int, progress: Progress | None = None, **params: Any
+    heuristic: Heuristic,
+    points: np.ndarray,
+    k: int,
+    progress: Progress | None = None,
+    **params: Any,
 ) -> np.ndarray:
     """The groups that a heuristic forms of these points.
 

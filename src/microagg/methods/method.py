@@ -1,4 +1,6 @@
-"""What the registry knows of a method: enough to run it, to check its parameters and to describe it everywhere."""
+"""What the registry knows of a method: enough to run it, to check its parameters and to describe it
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,18 @@ class Grouping:
     bound: Any = None
     """The proven lower bound, where one was asked for."""
     least_within_parts: float | None = None
-    """Where each part was worked on alone with a bound of its own: the SSE that no grouping within these parts goes below."""
+    """Where each part was worked on alone with a bound of its own: the SSE that no grouping within
+    these parts goes below.
+    """
     passed: int = 0
     """How many checkpoints it passed: what `stop_after` counts."""
 
 
 @dataclass(frozen=True)
 class MethodName:
-    """A parameter that takes the name of another method, one that gives k-anonymous groups of records."""
+    """A parameter that takes the name of another method, one that gives k-anonymous groups of
+    records.
+    """
 
     name: str
     default: str
@@ -72,7 +78,9 @@ class MethodName:
 
         chosen = method_named(str(value))
         if chosen.name == self.owner or chosen.scope != "record" or not chosen.guarantees_k:
-            raise InputError(f"{self.name} must be {self.describes}, other than {self.owner} itself.")
+            raise InputError(
+                f"{self.name} must be {self.describes}, other than {self.owner} itself."
+            )
         return chosen.name
 
 
@@ -108,14 +116,18 @@ class Method:
     largest_group: Callable[[int, int], int | None] = lambda k, n: None
     """The size that no group exceeds for given k and n; None where there is no such bound."""
     scope: str = "record"
-    """record: one label per record, and k for their combinations; column: a label per record and column, k for each alone."""
+    """record: one label per record, and k for their combinations; column: a label per record and
+    column, k for each alone.
+    """
     columns: int | None = None
     """The only number of columns that the method works on; None where any will do."""
     needs_confidential: bool = False
     guarantees_k: bool = True
     seeded: bool = False
     heeds_promise: bool = False
-    """Whether it enforces l and t while it forms groups; groups of other methods are merged afterwards where they miss them."""
+    """Whether it enforces l and t while it forms groups; groups of other methods are merged
+    afterwards where they miss them.
+    """
 
     @property
     def year(self) -> int | None:
@@ -141,7 +153,9 @@ class Method:
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether it can be stopped with something to keep, and repeated up to there with `stop_after`."""
+        """Whether it can be stopped with something to keep, and repeated up to there with
+        `stop_after`.
+        """
         return any(parameter.name == "stop_after" for parameter in self.parameters)
 
     @property
@@ -152,7 +166,9 @@ class Method:
         >>> method_named("auto").public_parameters
         ('effort',)
         """
-        inside = [each.name for each in self.parameters if isinstance(each, Number) and not each.public]
+        inside = [
+            each.name for each in self.parameters if isinstance(each, Number) and not each.public
+        ]
         return tuple(each.name for each in self.parameters if each.name not in inside)
 
     def check_unfit(self, problem: Problem) -> None:
@@ -165,9 +181,13 @@ class Method:
         """
         d = problem.points.shape[1]
         if self.needs_confidential and not problem.confidential:
-            raise InputError(f"method {self.name} needs confidential columns; name them with confidential.")
+            raise InputError(
+                f"method {self.name} needs confidential columns; name them with confidential."
+            )
         if self.columns not in (None, d):
-            raise InputError(f"method {self.name} works on {self.columns} column only, but {d} were given.")
+            raise InputError(
+                f"method {self.name} works on {self.columns} column only, but {d} were given."
+            )
 
     def checked(self, params: dict[str, Any]) -> dict[str, Any]:
         """All parameters with their values: those given, checked, and the defaults."""

@@ -1,4 +1,6 @@
-"""Working on parts: a method within each of them, splitting large ones, applying a method again to its own parts."""
+"""Working on parts: a method within each of them, splitting large ones, applying a method again to
+its own parts.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,24 @@ def in_parts(
     along: Mapping[str, np.ndarray] | None = None,
     watch: Watch | None = None,
 ) -> Grouping:
-    """What a method finds within each part, put together; `parts` are labels, or the records of each part.
+    """What a method finds within each part, put together; `parts` are labels, or the records of
+    each part.
 
-    Every record is in one part, and a part has k records or more: the caller ensures it. Parts are worked on
-    by as many threads as the problem allows; each has random numbers of its own, from its number, so that the result is the
-    same with any number of threads. Weights, confidential values and the promise go with the records (`Problem.part`), and so
-    do the arrays `along`, by name: the method gets its part of each as a further parameter.
+    Every record is in one part, and a part has k records or more: the caller ensures it. Parts are
+    worked on by as many threads as the problem allows; each has random numbers of its own, from its
+    number, so that the result is the same with any number of threads. Weights, confidential values
+    and the promise go with the records (`Problem.part`), and so do the arrays `along`, by name: the
+    method gets its part of each as a further parameter.
 
-    A search is stopped by `watch`, at a checkpoint that `stop_after` brings back. Checkpoints are counted part by part, in
-    their order: those of the method within it, and one when the part is done. The parts before that point are searched to
-    their end, the one it falls into up to there, and those behind it not at all (the method with `stop_after=0`). A method
-    without checkpoints has nothing to keep before it is through: stopping it raises.
+    A search is stopped by `watch`, at a checkpoint that `stop_after` brings back. Checkpoints are
+    counted part by part, in their order: those of the method within it, and one when the part is
+    done. The parts before that point are searched to their end, the one it falls into up to there,
+    and those behind it not at all (the method with `stop_after=0`). A method without checkpoints
+    has nothing to keep before it is through: stopping it raises.
 
-    Where each part has a bound, `least_within_parts` is their sum: no grouping *within these parts* loses less. One that
-    mixes parts may, so it is a `bound` of the problem only where there is one part.
+    Where each part has a bound, `least_within_parts` is their sum: no grouping *within these parts*
+    loses less. One that mixes parts may, so it is a `bound` of the problem only where there is one
+    part.
 
     >>> from microagg.methods.registry import method_named
     >>> problem = Problem.of([[0.0], [1.0], [9.0], [8.0], [0.5], [1.5]], k=2)
@@ -74,12 +80,19 @@ def in_parts(
     labels = number_by_first_record(labels)
     settings = {} if watch.stopped is None else {"stop_after": watch.passed}
     if len(found) == 1:
-        return replace(found[0], labels=labels, params=settings, stopped=watch.stopped, passed=watch.passed)
+        return replace(
+            found[0], labels=labels, params=settings, stopped=watch.stopped, passed=watch.passed
+        )
     sizes = [len(records) for records in listed]
-    told = f"{len(listed):,} parts of {min(sizes):,} to {max(sizes):,} records, {method.name} within each"
+    told = (
+        f"{len(listed):,} parts of {min(sizes):,} to {max(sizes):,} records, {method.name} "
+        f"within each"
+    )
     bounds = [part.bound for part in found]
     least = None if any(bound is None for bound in bounds) else sum(bound.sse for bound in bounds)
-    return Grouping(labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed)
+    return Grouping(
+        labels, (told,), settings, watch.stopped, least_within_parts=least, passed=watch.passed
+    )
 
 
 def rng_of_part(seed: int, number: int) -> np.ndarray:
@@ -92,13 +105,20 @@ def rng_of_part(seed: int, number: int) -> np.ndarray:
 
 
 def check_unfit(problem: Problem, method: Method, watch: Watch) -> None:
-    """Raise unless the method can work on parts of this problem, and be stopped if that is asked for."""
+    """Raise unless the method can work on parts of this problem, and be stopped if that is asked
+    for.
+    """
     if method.scope != "record":
-        raise InputError(f"method {method.name} groups each column on its own; it cannot work on parts.")
-    method.check_unfit(problem)
-    if not method.has_checkpoints and (watch.stop_after is not None or watch.seconds_left() is not None):
         raise InputError(
-            f"method {method.name} has no checkpoints to stop at; leave out time_limit and stop_after."
+            f"method {method.name} groups each column on its own; it cannot work on parts."
+        )
+    method.check_unfit(problem)
+    if not method.has_checkpoints and (
+        watch.stop_after is not None or watch.seconds_left() is not None
+    ):
+        raise InputError(
+            f"method {method.name} has no checkpoints to stop at; leave out time_limit "
+            f"and stop_after."
         )
 
 
@@ -119,7 +139,9 @@ def _listed(parts: np.ndarray | Sequence[np.ndarray], problem: Problem) -> list[
 
 
 class _PartWork:
-    """A method at work on some parts: who has come how far, and what has been found, in the order of the parts."""
+    """A method at work on some parts: who has come how far, and what has been found, in the order
+    of the parts.
+    """
 
     def __init__(
         self,
@@ -143,7 +165,9 @@ class _PartWork:
         self._hurried: set[int] = set()  # the parts that have heard that it is enough
 
     def run(self) -> list[Grouping]:
-        """What is found in each part, up to where it was stopped, and what the method gives unsearched in the others."""
+        """What is found in each part, up to where it was stopped, and what the method gives
+        unsearched in the others.
+        """
         found: list[Grouping] = []
         with self._watch.searching() if self._method.has_checkpoints else contextlib.nullcontext():
             results = self._results()
@@ -157,8 +181,14 @@ class _PartWork:
             return found + self._unsearched(range(len(found), len(self._parts)))
 
     def _kept(self, result: Grouping | None, number: int) -> Grouping:
-        """The result of a part if it may stand; else that up to the checkpoint at which all is to end."""
-        left = math.inf if self._watch.stop_after is None else self._watch.stop_after - self._watch.passed
+        """The result of a part if it may stand; else that up to the checkpoint at which all is to
+        end.
+        """
+        left = (
+            math.inf
+            if self._watch.stop_after is None
+            else self._watch.stop_after - self._watch.passed
+        )
         passed, stands = 0, False
         if result is not None:
             spoiled = self._is_spoiled(result, number)
@@ -175,18 +205,28 @@ class _PartWork:
         return kept
 
     def _is_spoiled(self, result: Grouping, number: int) -> bool:
-        """Whether a part heard that it is enough before its first checkpoint, while its search was being set up.
+        """Whether a part heard that it is enough before its first checkpoint, while its search was
+        being set up.
 
-        Local search ends early then, and what follows starts from groups that no `stop_after` brings back.
+        Local search ends early then, and what follows starts from groups that no `stop_after`
+        brings back.
         """
         return number in self._hurried and (result.stopped is None or result.passed <= 1)
 
     def _results(self) -> Generator[Grouping | None]:
-        """What is found in each part, in order; None for one that was stopped with nothing to keep."""
+        """What is found in each part, in order; None for one that was stopped with nothing to
+        keep.
+        """
         if self._threads == 1:
             for number in range(len(self._parts)):
-                left = None if self._watch.stop_after is None else self._watch.stop_after - self._watch.passed
-                yield self._within(number, left, lambda done, total, n=number: self._tell(n, done, total))
+                left = (
+                    None
+                    if self._watch.stop_after is None
+                    else self._watch.stop_after - self._watch.passed
+                )
+                yield self._within(
+                    number, left, lambda done, total, n=number: self._tell(n, done, total)
+                )
             return
         with ThreadPoolExecutor(self._threads) as pool:
             waiting = [
@@ -244,7 +284,9 @@ class _PartWork:
         self._pass_on(number)
 
     def _note(self, number: int, done: int, total: int) -> None:
-        """Progress of a part on a thread of its own; the one that was called looks at it from time to time."""
+        """Progress of a part on a thread of its own; the one that was called looks at it from time
+        to time.
+        """
         self._shares[number] = done / total if total else 1.0
         if self._cancel.is_set():
             raise Cancelled("stopped; nothing was kept.")
@@ -266,9 +308,14 @@ class _PartWork:
 
 
 def split_oversized(
-    points: np.ndarray, labels: np.ndarray, k: int, splitter: Heuristic, progress: Progress | None = None
+    points: np.ndarray,
+    labels: np.ndarray,
+    k: int,
+    splitter: Heuristic,
+    progress: Progress | None = None,
 ) -> np.ndarray:
-    """Groups of 2k or more records, each partitioned on its own; labels numbered by first record.
+    """Groups of 2k or more records, each partitioned on its own; labels numbered by first
+    record.
 
     >>> from microagg.methods.mdav.mdav import mdav1
     >>> split_oversized(np.array([[0.0], [1.0], [9.0], [8.0]]), np.zeros(4, np.int32), 2, mdav1).tolist()
@@ -290,8 +337,9 @@ def applied_again(
 ) -> np.ndarray:
     """Split all records, then every part of 2k records or more, alone, until none is left.
 
-    `apply` is given the records of a part and labels them, two labels or more; `formed` hears after each group how many records have
-    theirs. Parts come in the order of their first records, each with all of its own parts before the next.
+    `apply` is given the records of a part and labels them, two labels or more; `formed` hears after
+    each group how many records have theirs. Parts come in the order of their first records, each
+    with all of its own parts before the next.
 
     >>> applied_again(6, 2, lambda records: np.arange(len(records)) // 2, lambda done: None).tolist()
     [0, 0, 1, 1, 2, 2]

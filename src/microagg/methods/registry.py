@@ -1,4 +1,5 @@
-"""The list of all methods. A new method is one line here: its name and the dotted name of its entry.
+"""The list of all methods. A new method is one line here: its name and the dotted name of its
+entry.
 
 So a method can be asked for by name without importing the others.
 """

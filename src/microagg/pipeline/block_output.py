@@ -1,6 +1,8 @@
-"""What the groups of one block release, beyond memory: their rows by the order they are written in, their errors by class.
+"""What the groups of one block release, beyond memory: their rows by the order they are written in,
+their errors by class.
 
-The very functions that work on whole tables work on the records of a block, with what they have to know of the whole handed in.
+The very functions that work on whole tables work on the records of a block, with what they have to
+know of the whole handed in.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class BlockOutputConfig:
     measured: tuple[Space, ...] = ()
     """The spaces in which loss is measured."""
     limits: Limits | None = None
-    """What values beyond are set to before they are averaged; loss is measured against what they were."""
+    """What values beyond are set to before they are averaged; loss is measured against what they
+    were.
+    """
     categories: dict[str, Any] = field(default_factory=dict)
     """All categories of the columns that have some, in their order; in the spill lie values."""
     aside: BlockStatsSpec | None = None
@@ -77,7 +81,9 @@ class BlockOutputConfig:
         return self.kept.precisions(own)
 
     def row_buckets(self, order: np.ndarray, records: int) -> np.ndarray:
-        """(n,): which bucket each row is set aside in: all rows of one come before those of the next."""
+        """(n,): which bucket each row is set aside in: all rows of one come before those of the
+        next.
+        """
         if self.key is None:
             return (order.astype(np.int64) << self.row_bits) // records
         return (
@@ -96,7 +102,8 @@ def write_block_output(
     path: str,
     numbers_of_groups: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Make what the groups of a block release, write it, and tell what it comes to; `about` has the number of all records, too.
+    """Make what the groups of a block release, write it, and tell what it comes to; `about` has the
+    number of all records, too.
 
     The numbers that groups have among all of the table are needed where something is drawn.
     """
@@ -108,13 +115,27 @@ def write_block_output(
     weighting = _weighting(finishing, rows, labels)
     averaged = cells if finishing.limits is None else finishing.limits.cells(cells)
     made = aggregated(
-        averaged, labels, how=settings.aggregates, precision=settings.precision, k=settings.k, seed=settings.seed or 0,
-        space=finishing.space, exact=cells, texts=texts_like(frame), whole=finishing.whole,
-        weights=None if weighting is None else weighting.before, numbers=numbers_of_groups, kept=finishing.kept,
-    )  # fmt: skip
+        averaged,
+        labels,
+        how=settings.aggregates,
+        precision=settings.precision,
+        k=settings.k,
+        seed=settings.seed or 0,
+        space=finishing.space,
+        exact=cells,
+        texts=texts_like(frame),
+        whole=finishing.whole,
+        weights=None if weighting is None else weighting.before,
+        numbers=numbers_of_groups,
+        kept=finishing.kept,
+    )
     released = with_released(frame, schema, made, weighting, settings.precision, finishing.known)
     told, errors = _loss(finishing, cells, made, released, labels)
-    told |= {"filled": list(made.filled), "blanked": list(made.blanked), "groups": int(labels.max()) + 1}
+    told |= {
+        "filled": list(made.filled),
+        "blanked": list(made.blanked),
+        "groups": int(labels.max()) + 1,
+    }
     told["singles"] = list(single_categories(made, finishing.whole.levels)[0])
     if weighting is not None:
         told["totals"] = summed_totals(frame, schema, settings, weighting, cells, made)
@@ -156,7 +177,9 @@ def _write_units(
     order: np.ndarray,
     buckets: np.ndarray,
 ) -> None:
-    """Set aside which unit each row belongs to, and the hash of its class: what is written is verified by them."""
+    """Set aside which unit each row belongs to, and the hash of its class: what is written is
+    verified by them.
+    """
     hashes = class_hashes(released, finishing.class_columns)
     table = rows.select(UNIT).append_column(KEY, pa.array(order))
     for lane, name in enumerate(OF_CLASS):
@@ -168,7 +191,9 @@ def _is_coarse(made: Aggregated, name: str) -> bool:
     return any(variable.coarse for variable in made.variables if variable.name == name)
 
 
-def _weighting(finishing: BlockOutputConfig, rows: pa.Table, labels: np.ndarray) -> Weighting | None:
+def _weighting(
+    finishing: BlockOutputConfig, rows: pa.Table, labels: np.ndarray
+) -> Weighting | None:
     if finishing.weight is None:
         return None
     variable, whole = finishing.weight
@@ -188,7 +213,9 @@ def _loss(
     released: nw.DataFrame[Any],
     labels: np.ndarray,
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Partial sums of what is lost in each space in which that is measured; and (groups, 3) the errors of each group in the first."""
+    """Partial sums of what is lost in each space in which that is measured; and (groups, 3) the
+    errors of each group in the first.
+    """
     numbers = is_released_as_numbers(cells, made, released)
     told, errors = [], np.zeros((0, 3))
     for space in finishing.measured:
@@ -217,7 +244,8 @@ def _loss(
 def _lost_by_points(
     points: np.ndarray, moved: np.ndarray, labels: np.ndarray | None
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Sums over all columns at once, and (n, axes) squared errors; `one` is the point that all records have, if they have one.
+    """Sums over all columns at once, and (n, axes) squared errors; `one` is the point that all
+    records have, if they have one.
 
     Without labels nothing is told of groups.
     """
@@ -265,9 +293,15 @@ def _one_record(cells: Cells) -> list[float | None] | None:
 
 
 def _write_classes(
-    path: str, finishing: BlockOutputConfig, released: pa.Table, labels: np.ndarray, errors: np.ndarray
+    path: str,
+    finishing: BlockOutputConfig,
+    released: pa.Table,
+    labels: np.ndarray,
+    errors: np.ndarray,
 ) -> None:
-    """Set aside the error of each group by the hash of its class: groups of other blocks may be of the same class."""
+    """Set aside the error of each group by the hash of its class: groups of other blocks may be of
+    the same class.
+    """
     _, first = np.unique(labels, return_index=True)
     hashes = class_hashes(released.take(pa.array(first)), finishing.class_columns)
     table = pa.table(

@@ -1,12 +1,15 @@
-"""A large table in passes, from file to file: what `auto` does in blocks in memory, with no more than a few blocks in memory at once.
+"""A large table in passes, from file to file: what `auto` does in blocks in memory, with no more
+than a few blocks in memory at once.
 
-1. *Scan* and *fit*: facts, digest, space (`scanning.py`, `fitting.py`), then a sample by a hash of record numbers and a tree of cuts.
-2. *Route*: every chunk's records to the leaves of the tree, as spill files.
-3. *Blocks*: a search within each; whole groups go on to the leaf of a second tree in which their centroid lies.
-4. *Shifted blocks*: local search from these groups; what the groups release is made there and then (`finish`).
+1. *Scan* and *fit*: facts, digest, space (`scanning.py`, `fitting.py`), then a sample by a hash of
+record numbers and a tree of cuts. 2. *Route*: every chunk's records to the leaves of the tree, as
+spill files. 3. *Blocks*: a search within each; whole groups go on to the leaf of a second tree in
+which their centroid lies. 4. *Shifted blocks*: local search from these groups; what the groups
+release is made there and then (`finish`).
 
-Every task is a function of this module with small arguments, writes one file under a name of its own, and returns what that file tells
-of itself: done already, it is not done again. Memory, chunks and threads decide what is done when, never what comes out.
+Every task is a function of this module with small arguments, writes one file under a name of its
+own, and returns what that file tells of itself: done already, it is not done again. Memory, chunks
+and threads decide what is done when, never what comes out.
 """
 
 from __future__ import annotations
@@ -45,7 +48,13 @@ from microagg.problem.blocks import BlockTree, in_sample
 from microagg.problem.problem import Problem
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor, is_cancelled
-from microagg.runtime.spill import discard_rows, read_batches, read_result, write_result, write_spill_file
+from microagg.runtime.spill import (
+    discard_rows,
+    read_batches,
+    read_result,
+    write_result,
+    write_spill_file,
+)
 from microagg.table.capping import Limits
 from microagg.table.columns.categories import in_plain_types
 from microagg.table.columns.column_encoding import cells_in
@@ -53,13 +62,17 @@ from microagg.table.encoder import Space
 from microagg.table.variable import Cells, Variable
 
 NUMBER, GROUP, FORMER = "microagg record", "microagg group", "microagg block"
-"""Columns that records carry along: their number in the table, their group, and the block in which it was formed."""
+"""Columns that records carry along: their number in the table, their group, and the block in which
+it was formed.
+"""
 
 A_JUDGED_RECORD = 64
 """Bytes that a record takes while it is asked whether leaves keep a promise, about."""
 
 Finish = Callable[[Any, pa.Table, Cells, np.ndarray, np.ndarray, str], dict[str, Any]]
-"""`finish(about, rows, cells, points, labels, path)`: makes what groups release, writes it to `path` and tells about it."""
+"""`finish(about, rows, cells, points, labels, path)`: makes what groups release, writes it to
+`path` and tells about it.
+"""
 
 
 @dataclass(frozen=True)
@@ -119,7 +132,9 @@ class TaskContext:
         if self.promised is None:
             return problem
         return replace(
-            problem, confidential=self.promised.attributes(rows), accept=self.promised.acceptance(rows)
+            problem,
+            confidential=self.promised.attributes(rows),
+            accept=self.promised.acceptance(rows),
         )
 
 
@@ -161,7 +176,9 @@ class SpillIndex:
         for key in keys:
             for number, place in self._places.get(key, ()):
                 found.setdefault(number, []).append(place)
-        return tuple((self.pieces[number].path, tuple(sorted(found[number]))) for number in sorted(found))
+        return tuple(
+            (self.pieces[number].path, tuple(sorted(found[number]))) for number in sorted(found)
+        )
 
     def counts(self, keys: int) -> np.ndarray:
         """(keys,): how many records each key has."""
@@ -190,7 +207,8 @@ def sample_chunk(
     territories: Sequence[StratumPlan],
     before: np.ndarray,
 ) -> tuple[dict[int, np.ndarray], Totals]:
-    """A task: by territory the points of the records that belong to its sample; and the sums of all coordinates.
+    """A task: by territory the points of the records that belong to its sample; and the sums of all
+    coordinates.
 
     `before` says how many records each territory has before this chunk.
     """
@@ -222,7 +240,9 @@ def route_chunk(
     if (told := read_result(path)) is not None:
         return {**told, "path": path}
     promised = layout.promised
-    rows = source.read(first, count, (*layout.carried, *(() if promised is None else promised.withheld)))
+    rows = source.read(
+        first, count, (*layout.carried, *(() if promised is None else promised.withheld))
+    )
     digest = digest_of_chunk(rows, layout.compared)
     if promised is not None:
         rows = promised.with_numbers(rows)
@@ -245,16 +265,26 @@ def route_chunk(
 
 
 def work_block_of(
-    place: int, number: int, holding: Holding, layout: TaskContext, territory: StratumPlan, folder: str
+    place: int,
+    number: int,
+    holding: Holding,
+    layout: TaskContext,
+    territory: StratumPlan,
+    folder: str,
 ) -> dict[str, Any]:
-    """A task: search within block `number` of a territory, then send whole groups to the leaves of the second tree."""
+    """A task: search within block `number` of a territory, then send whole groups to the leaves of
+    the second tree.
+    """
     path = f"{folder}/block-{place}.arrow"
     if (told := read_result(path)) is not None:
         return {**told, "path": path}
     rows = load_rows(holding)
     points = layout.points(cells_in(rows, layout.variables))
     found: Any = BLOCK.run(
-        layout.problem(points, rows), rng=territory.rng(number), effort=layout.effort, progress=go_on
+        layout.problem(points, rows),
+        rng=territory.rng(number),
+        effort=layout.effort,
+        progress=go_on,
     )
     rows = rows.append_column(GROUP, pa.array(found.labels))
     rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
@@ -275,7 +305,9 @@ def work_shifted_block_of(
     about: Any,
     folder: str,
 ) -> dict[str, Any]:
-    """A task: go on from groups that were formed in several blocks of a territory, then make what they release."""
+    """A task: go on from groups that were formed in several blocks of a territory, then make what
+    they release.
+    """
     path = f"{folder}/shifted-{place}.arrow"
     if (told := read_result(path)) is not None:
         return {**told, "path": path}
@@ -322,12 +354,16 @@ def _names(layout: TaskContext) -> list[str]:
 
 @dataclass(frozen=True)
 class GroupingResult:
-    """What the passes come to: a piece for each shifted block with what it releases, and what was found on the way."""
+    """What the passes come to: a piece for each shifted block with what it releases, and what was
+    found on the way.
+    """
 
     pieces: list[dict[str, Any]]
     """What each shifted block tells."""
     totals: Totals
-    """The squared distances of all records to the centroid of all, in each space in which loss is measured, column by column."""
+    """The squared distances of all records to the centroid of all, in each space in which loss is
+    measured, column by column.
+    """
     chosen: tuple[str, ...]
     """What was done and why, in sentences."""
 
@@ -339,12 +375,16 @@ def needs_plan(records: int, axes: int, k: int) -> bool:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where the territories of a table are cut into blocks, and where the centroid of all records lies."""
+    """Where the territories of a table are cut into blocks, and where the centroid of all records
+    lies.
+    """
 
     territories: tuple[StratumPlan, ...]
     centres: Centres
     sample: np.ndarray
-    """(m, axes): the points that the cuts of the largest territory were found from; none where nothing is cut."""
+    """(m, axes): the points that the cuts of the largest territory were found from; none where
+    nothing is cut.
+    """
 
     @property
     def digest(self) -> str:
@@ -379,7 +419,9 @@ class Plan:
         """Where the table is cut."""
         layout, strata = self.layout, self.counts is not None
         counts = (
-            np.array([[count] for _, count in self.passes.chunks]) if self.counts is None else self.counts
+            np.array([[count] for _, count in self.passes.chunks])
+            if self.counts is None
+            else self.counts
         )
         territories = strata_plans(
             counts.sum(axis=0).tolist(), self.seed, layout.axes, layout.k, strata=strata
@@ -401,7 +443,9 @@ class Plan:
                 sample = np.concatenate(samples.pop(number))
                 trees = Trees.fit(sample, each.records, layout.k)
                 largest = max(largest, sample, key=len)
-            territories[number] = replace(each, trees=trees, first_leaf=first, first_shifted=shifted)
+            territories[number] = replace(
+                each, trees=trees, first_leaf=first, first_shifted=shifted
+            )
             own = territories[number].leaves
             first, shifted = first + own[0], shifted + own[1]
         centres = Centres.of(layout.spaces, totals, self.facts, layout.records)
@@ -439,7 +483,8 @@ class Plan:
         finished = self._done("mending borders", work_shifted_block_of, given, shifted)
         pieces.forget()
         chosen = self._told(cuts, blocks, shifted, int((low < high).sum()))
-        if layout.strata is None and "chosen" in worked[0]:  # so few records are left that they are no blocks
+        # so few records are left that they are no blocks
+        if layout.strata is None and "chosen" in worked[0]:
             chosen = tuple(worked[0]["chosen"])
         return GroupingResult(finished, totals, chosen)
 
@@ -450,7 +495,9 @@ class Plan:
         layout = self.layout
         if layout.strata is not None:
             return (strata_progress(np.array([each.records for each in cuts.territories]), "auto"),)
-        sizes, of_shifted = (np.array([each.records for each in found]) for found in (blocks, shifted))
+        sizes, of_shifted = (
+            np.array([each.records for each in found]) for found in (blocks, shifted)
+        )
         return told_of_blocks(
             records=layout.records, varying=varying, columns=layout.columns, k=layout.k,
             promise=None if layout.promised is None else layout.promised.promise.name,
@@ -496,7 +543,9 @@ class Plan:
         least: int,
         holding: Callable[[Sequence[int]], Holding],
     ) -> np.ndarray:
-        """(leaves,): their blocks, each of which keeps the promise as one group; remembered, for a run that goes on has no leaves any more."""
+        """(leaves,): their blocks, each of which keeps the promise as one group; remembered, for a
+        run that goes on has no leaves any more.
+        """
         if os.path.exists(path):
             return np.array(json.loads(Path(path).read_text("utf-8")), np.int32)
 
@@ -516,19 +565,27 @@ class Plan:
         return blocks
 
     def _check_large(self, blocks: Sequence[_Block]) -> None:
-        """Raise where a block does not fit into memory: records left as one, leaves that keep a promise together only, equal records."""
+        """Raise where a block does not fit into memory: records left as one, leaves that keep a
+        promise together only, equal records.
+        """
         promised, largest = self.layout.promised, max(blocks, key=lambda block: block.records)
         needed = largest.records * self.a_record
         if needed <= self.memory:
             return
         what = f"the {largest.records:,} records that are left are worked on as one block"
         if promised is not None and largest.territory.in_blocks:
-            what = f"{promised.promise.name} is kept only by blocks of up to {largest.records:,} records"
+            what = (
+                f"{promised.promise.name} is kept only by blocks of up to "
+                f"{largest.records:,} records"
+            )
         elif largest.territory.in_blocks:  # which are never cut apart
             what = (
-                f"some {largest.records:,} records with equal or nearly equal quasi-identifiers are one block"
+                f"some {largest.records:,} records with equal or nearly equal "
+                f"quasi-identifiers are one block"
             )
-        raise InputError(f"{what}, which needs about {needed / 1e6:,.0f} MB; give it that much memory.")
+        raise InputError(
+            f"{what}, which needs about {needed / 1e6:,.0f} MB; give it that much memory."
+        )
 
     def _done(
         self,

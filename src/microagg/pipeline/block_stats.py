@@ -1,7 +1,9 @@
-"""What a block sets aside for measures, reports and notes: sums over its records, facts of its groups, and two samples.
+"""What a block sets aside for measures, reports and notes: sums over its records, facts of its
+groups, and two samples.
 
-One sample is of records, by a hash of their number and the seed: the original and the released cells of each. The other is of whole
-classes, by the hash of their released values alone: so it follows from the release, and a public report may show it.
+One sample is of records, by a hash of their number and the seed: the original and the released
+cells of each. The other is of whole classes, by the hash of their released values alone: so it
+follows from the release, and a public report may show it.
 """
 
 from __future__ import annotations
@@ -45,9 +47,13 @@ SAMPLE = 100_000
 CELLS = 4_000_000
 """Cells of a sample at most, about."""
 LOW = 10_000
-"""Different values of a column that are counted to tell whether nearly every record has its own, about."""
+"""Different values of a column that are counted to tell whether nearly every record has its own,
+about.
+"""
 BEFORE, AFTER, PLACE, ATOM = "before ", "after ", "place ", "atom "
-"""What columns of a sample begin with: original values, released values, released cells and their atoms."""
+"""What columns of a sample begin with: original values, released values, released cells and their
+atoms.
+"""
 _UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: rounding
 
 
@@ -106,7 +112,9 @@ class BlockStatsSpec:
         """For a table of so many records and columns."""
         first, second = (int(random.seeded(seed, "measures", part)[0]) for part in (0, 1))
         numbers = [
-            Number(j, variable.name, each.mean, each.most - each.least or 1.0, each.least, each.most)
+            Number(
+                j, variable.name, each.mean, each.most - each.least or 1.0, each.least, each.most
+            )
             for j, (variable, each) in enumerate(zip(variables, facts, strict=True))
             if isinstance(each, NumberFacts) and variable.kind is Kind.NUMERIC and each.missing == 0
             if variable.name not in coarse
@@ -170,7 +178,9 @@ class Block:
 
     @property
     def plain(self) -> bool:
-        """Whether quasi-identifiers are plain numbers before and after, which tables of numbers are measured by."""
+        """Whether quasi-identifiers are plain numbers before and after, which tables of numbers are
+        measured by.
+        """
         return (
             is_table_of_numbers(self.cells)
             and self.made.is_plain
@@ -193,7 +203,9 @@ class Block:
 
 
 def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[str, Any]:
-    """Write what is asked of groups and samples beside `path`; returns what the records of the block come to."""
+    """Write what is asked of groups and samples beside `path`; returns what the records of the
+    block come to.
+    """
     before, after = block.cells, block.made.cells
     if block.plain:
         after = Cells.plain(values_of(block.released, before.names), before.names)
@@ -216,10 +228,15 @@ def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[
         _write_kept(aside, block, f"{path}.kept")
     in_classes = (hashes[:, 0] <= np.uint64(aside.below))[block.labels]
     _write_samples(aside, block, after, in_classes, f"{path}.sample")
-    told = {"plain": block.plain, **_sums(aside, before, after, block.weights, block.released_weights)}
+    told = {
+        "plain": block.plain,
+        **_sums(aside, before, after, block.weights, block.released_weights),
+    }
     return told | {
         "unrounded": _unrounded(block),
-        "heavy": 0 if block.weights is None else heavy_groups(block.weights, Groups.of(block.labels)),
+        "heavy": 0
+        if block.weights is None
+        else heavy_groups(block.weights, Groups.of(block.labels)),
         "prints": _prints(block),
         "low": _low_hashes(aside, block),
         "indicators": _indicators(block.averaged, amounts),
@@ -232,13 +249,17 @@ def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[
 
 
 def _confidential(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Of each confidential column a hash of every value, which spellings of one value share, and which records have one."""
+    """Of each confidential column a hash of every value, which spellings of one value share, and
+    which records have one.
+    """
     found = {}
     for attribute in confidential_of(block.arrow, aside.confidential, block.settings):
         column = comparable(block.arrow.column(attribute.name))
         if is_text(column.type) and not block.settings.exact:
             words = column.unique().to_pylist()
-            meant = pa.array([None if word is None else str(normalise(word)) for word in words], pa.string())
+            meant = pa.array(
+                [None if word is None else str(normalise(word)) for word in words], pa.string()
+            )
             places = pc.index_in(column, value_set=pa.array(words, column.type))
             column = pa.chunked_array([meant.take(places.combine_chunks())])
         hashes = class_hashes(pa.table({"": column}), [""])[:, 0]
@@ -247,12 +268,18 @@ def _confidential(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[np.nda
 
 
 def _low_hashes(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[list[int], list[int]]]:
-    """Of columns of numbers and dates that are released as they are: hashes of values, if they are low, and how often each occurs."""
+    """Of columns of numbers and dates that are released as they are: hashes of values, if they are
+    low, and how often each occurs.
+    """
     found = {}
     highest = np.uint64(min((LOW << 64) // aside.records, (1 << 64) - 1))
     for name in aside.as_they_are:
         column = comparable(block.arrow.column(name))
-        if is_text(column.type) or pa.types.is_boolean(column.type) or pa.types.is_nested(column.type):
+        if (
+            is_text(column.type)
+            or pa.types.is_boolean(column.type)
+            or pa.types.is_nested(column.type)
+        ):
             continue
         hashes = class_hashes(pa.table({"": column.drop_null()}), [""])[:, 0]
         values, often = np.unique(hashes[hashes <= highest], return_counts=True)
@@ -261,7 +288,9 @@ def _low_hashes(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[list[int
 
 
 def _unrounded(block: Block) -> list[Any]:
-    """Squared errors of what groups would release without rounding, as sums in three parts: of all columns, or of each."""
+    """Squared errors of what groups would release without rounding, as sums in three parts: of all
+    columns, or of each.
+    """
     space = block.space
     if space.is_plain and not any(each.coarse for each in block.made.variables):
         points = space.points(block.cells)
@@ -273,7 +302,9 @@ def _unrounded(block: Block) -> list[Any]:
 
 
 def _prints(block: Block) -> list[int]:
-    """Of each column the sum of hashes of its cells and their record numbers: columns that hold the same have the same."""
+    """Of each column the sum of hashes of its cells and their record numbers: columns that hold the
+    same have the same.
+    """
     found = []
     own = hashing.order_keys_of(block.numbers, np.zeros(2, np.uint64))
     for each in range(len(block.cells.variables)):
@@ -297,7 +328,9 @@ def _write_kept(aside: BlockStatsSpec, block: Block, path: str) -> None:
 def _amounts(
     before: Cells, after: Cells, weights: np.ndarray | None
 ) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Of each column of amounts what each record makes up, and which records have a value before and after; None: all."""
+    """Of each column of amounts what each record makes up, and which records have a value before
+    and after; None: all.
+    """
     found = {}
     for j, (old, new) in enumerate(zip(before.variables, after.variables, strict=True)):
         if old.kind is not Kind.NUMERIC or old.unit or new.coarse:
@@ -315,9 +348,14 @@ def _amounts(
     return found
 
 
-def _indicators(before: Cells, amounts: dict[str, tuple[np.ndarray, np.ndarray | None]]) -> list[str]:
+def _indicators(
+    before: Cells, amounts: dict[str, tuple[np.ndarray, np.ndarray | None]]
+) -> list[str]:
     """Return the columns of amounts that hold nothing but 0 and 1."""
-    values = {each.name: before.values[:, j] + float(each.origin) for j, each in enumerate(before.variables)}
+    values = {
+        each.name: before.values[:, j] + float(each.origin)
+        for j, each in enumerate(before.variables)
+    }
     return [
         name
         for name, (_, counted) in amounts.items()
@@ -332,8 +370,9 @@ def _sums(
     weights: np.ndarray | None,
     released: np.ndarray | None,
 ) -> dict[str, Any]:
-    """Sums over the records that depend on no order, by column: of numbers around their centre in units of their range, of cells that are as
-    they were."""
+    """Sums over the records that depend on no order, by column: of numbers around their centre in
+    units of their range, of cells that are as they were.
+    """
     once = np.ones(len(before)) if weights is None else weights
     theirs = once if released is None else released
     terms, lows, highs = [once, theirs], [], []
@@ -342,7 +381,8 @@ def _sums(
         z, moved = (x - each.centre) / each.unit, x / each.unit - y / each.unit
         if each.constant:
             moved[np.abs(moved) <= _UNCHANGED * abs(each.most)] = 0.0
-        with np.errstate(over="ignore", invalid="ignore"):  # a cap may lie far beyond the column's range
+        # a cap may lie far beyond the column's range
+        with np.errstate(over="ignore", invalid="ignore"):
             terms += [once * z, once * z * z, once * moved * moved, once * np.abs(moved)]
             terms += [theirs * ((y - each.centre) / each.unit), z, z * z]
         lows.append(float(y.min()))
@@ -361,7 +401,9 @@ def _sums(
 
 
 def _moved(moves: np.ndarray | None) -> list[float] | None:
-    """By how much cells moved, as a sum in three parts, and how many cells that are; None where that says nothing."""
+    """By how much cells moved, as a sum in three parts, and how many cells that are; None where
+    that says nothing.
+    """
     if moves is None:
         return None
     parts = sums.column_sums(np.ascontiguousarray(moves, np.float64).reshape(-1, 1))
@@ -380,7 +422,9 @@ def _one_cell(cells: Cells, j: int) -> list[float] | None:
 def _write_samples(
     aside: BlockStatsSpec, block: Block, after: Cells, in_classes: np.ndarray, path: str
 ) -> None:
-    """Records of both samples: those chosen by their number under the key 0, those of chosen classes under 1."""
+    """Records of both samples: those chosen by their number under the key 0, those of chosen
+    classes under 1.
+    """
     rows = [
         np.flatnonzero(aside.keys(block.numbers) <= np.uint64(aside.below)),
         np.flatnonzero(in_classes),
@@ -394,13 +438,19 @@ def _write_samples(
     places = pa.array(chosen)
     original = to_arrow(block.frame.select(*names))
     columns |= {f"{BEFORE}{name}": original.column(name).take(places) for name in names}
-    columns |= {f"{AFTER}{name}": block.arrow.column(name).take(places) for name in block.arrow.column_names}
+    columns |= {
+        f"{AFTER}{name}": block.arrow.column(name).take(places) for name in block.arrow.column_names
+    }
     if not block.plain:
         for j, variable in enumerate(after.variables):
             values, atoms = after.values[chosen, j], after.atoms_of(j)
-            columns[f"{PLACE}{j}"] = _as_levels(values, variable) if variable.coarse else pa.array(values)
+            columns[f"{PLACE}{j}"] = (
+                _as_levels(values, variable) if variable.coarse else pa.array(values)
+            )
             columns[f"{ATOM}{j}"] = pa.array(
-                np.full(len(chosen), NO_ATOM, np.int16) if atoms is None else atoms[chosen].astype(np.int16)
+                np.full(len(chosen), NO_ATOM, np.int16)
+                if atoms is None
+                else atoms[chosen].astype(np.int16)
             )
     table = pa.table(columns)
     write_spill_file(path, table.combine_chunks(), keys, {})
@@ -409,4 +459,6 @@ def _write_samples(
 def _as_levels(values: np.ndarray, variable: Variable) -> pa.Array:
     """Ranges and ancestors as their words: each block numbers its own."""
     words = [None if level is None else str(level) for level in variable.levels]
-    return pa.array([None if np.isnan(each) else words[int(each)] for each in values.tolist()], pa.string())
+    return pa.array(
+        [None if np.isnan(each) else words[int(each)] for each in values.tolist()], pa.string()
+    )

@@ -1,4 +1,6 @@
-"""Capping a table that is never in memory as a whole: what `cap_cells` finds, in one pass besides those that count."""
+"""Capping a table that is never in memory as a whole: what `cap_cells` finds, in one pass besides
+those that count.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ def capped_table(
             counts[j][0] += below
             counts[j][1] += above
     names = [variable.name for variable in variables]
-    done = {name: Capped(*limits.of_columns[names.index(name)], *counts[names.index(name)]) for name in caps}
+    done = {
+        name: Capped(*limits.of_columns[names.index(name)], *counts[names.index(name)])
+        for name in caps
+    }
     found = list(facts)
     for j, pair in limits.of_columns.items():
         own = facts[j]
@@ -67,7 +72,9 @@ def capped_table(
     return CappedTable(limits, limits_in_terms(variables, done), tuple(found))
 
 
-def places_of_caps(variables: Sequence[Variable], facts: Sequence[Facts], caps: Caps) -> dict[int, list[int]]:
+def places_of_caps(
+    variables: Sequence[Variable], facts: Sequence[Facts], caps: Caps
+) -> dict[int, list[int]]:
     """By column the places in its order that percentiles ask for."""
     return {
         j: [place for each in own.values() for quantile in each for place in quantile.places]
@@ -99,7 +106,9 @@ def _limits(
 def _quantiles(
     variables: Sequence[Variable], facts: Sequence[Facts], caps: Caps
 ) -> dict[int, dict[bool, tuple[Quantile, Quantile]]]:
-    """By column, for its lowest and (True) its highest value where that is a percentile: that quantile and the median."""
+    """By column, for its lowest and (True) its highest value where that is a percentile: that
+    quantile and the median.
+    """
     found: dict[int, dict[bool, tuple[Quantile, Quantile]]] = {}
     for j, (variable, own) in enumerate(zip(variables, facts, strict=True)):
         if not isinstance(own, NumberFacts) or own.known == 0:
@@ -115,7 +124,9 @@ def _quantiles(
 def cap_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...], limits: Limits
 ) -> dict[int, tuple[np.ndarray, int, int]]:
-    """A task: of each capped column the sum of what its values become, and how many lie below and above its limits."""
+    """A task: of each capped column the sum of what its values become, and how many lie below and
+    above its limits.
+    """
     chosen = [variables[j] for j in limits.of_columns]
     cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
     found = {}

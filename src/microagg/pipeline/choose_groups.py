@@ -38,10 +38,13 @@ def quick_groups(
     stopped = found.stopped is not None or settings.params.get("stop_after") is not None
     if method.name != DEFAULT or effort in ("quick", "prove") or stopped:
         return None
-    if len(problem.points) > min(MOST_RECORDS, blockwise.MOST_AS_ONE):  # blocks are done beyond memory, too
+    # blocks are done beyond memory, too
+    if len(problem.points) > min(MOST_RECORDS, blockwise.MOST_AS_ONE):
         return None
     kept = {
-        name: value for name, value in settings.params.items() if name not in ("time_limit", "stop_after")
+        name: value
+        for name, value in settings.params.items()
+        if name not in ("time_limit", "stop_after")
     }
     params = {**kept, "effort": "quick"}
     quick = run_method(

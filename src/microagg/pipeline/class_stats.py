@@ -1,7 +1,9 @@
-"""What the classes of a release come to that is never in memory as a whole: from facts of its groups, by the hash of their class.
+"""What the classes of a release come to that is never in memory as a whole: from facts of its
+groups, by the hash of their class.
 
-Groups of several blocks may be of one class; those of one hash are put together bucket by bucket. Of a class that gives how many records
-and weights it has, how much of a column's total its two largest records make up, and how far its values reach.
+Groups of several blocks may be of one class; those of one hash are put together bucket by bucket.
+Of a class that gives how many records and weights it has, how much of a column's total its two
+largest records make up, and how far its values reach.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class ClassStats:
 
     classes: int = 0
     chance: float = 0.0
-    """The highest chance of a record among the people that the weights tell of, and how many records have it."""
+    """The highest chance of a record among the people that the weights tell of, and how many
+    records have it.
+    """
     at_chance: int = 0
     expected: np.ndarray = field(default_factory=lambda: np.zeros((3, 1)))
     """The records found by drawing one of the population of its class for each."""
@@ -50,15 +54,19 @@ class ClassStats:
     exceeding: int = 0
     failing: int = 0
     heavy: int = 0
-    """Classes in which a record makes up too much of some total, in which the second can work out the first, in which one has over half of
-    the weight."""
+    """Classes in which a record makes up too much of some total, in which the second can work out
+    the first, in which one has over half of the weight.
+    """
     dominated: dict[str, int] = field(default_factory=dict)
     averaged: dict[str, int] = field(default_factory=dict)
     """Of each column the classes that one record dominates, and those in which it has a value."""
     sharing: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Of each confidential column the classes in which all known values are one, and their records."""
+    """Of each confidential column the classes in which all known values are one, and their records.
+    """
     covered: dict[str, np.ndarray] = field(default_factory=dict)
-    """Of each column the part of the whole that a record's class covers, summed over records by their weights."""
+    """Of each column the part of the whole that a record's class covers, summed over records by
+    their weights.
+    """
 
     def combine(self, more: ClassStats) -> None:
         """Take in other buckets."""
@@ -93,8 +101,9 @@ def group_stats(
 ) -> pa.Table:
     """What the groups of a block tell, one row each: by the hash of their class, (groups, 2).
 
-    Of `amounts` the parts that records make up, and which of them count (None: all); of `numbers` the values; `weights` before and as released;
-    of confidential columns (`shared`) a hash of each value, and which records have one.
+    Of `amounts` the parts that records make up, and which of them count (None: all); of `numbers`
+    the values; `weights` before and as released; of confidential columns (`shared`) a hash of each
+    value, and which records have one.
     """
     groups = len(hashes)
     order = np.argsort(labels, kind="stable")
@@ -111,7 +120,11 @@ def group_stats(
         found["wr"] = np.bincount(labels, released, groups)
     for place, (parts, counted) in enumerate(amounts.values()):
         largest, second = _two_largest(parts[order], begins, labels[order])
-        found |= {f"t{place}": np.bincount(labels, parts, groups), f"a{place}": largest, f"b{place}": second}
+        found |= {
+            f"t{place}": np.bincount(labels, parts, groups),
+            f"a{place}": largest,
+            f"b{place}": second,
+        }
         if counted is not None:
             found[f"c{place}"] = np.bincount(labels[counted], minlength=groups)
     for place, values in enumerate(numbers.values()):
@@ -119,7 +132,9 @@ def group_stats(
         found[f"h_{place}"] = np.maximum.reduceat(values[order], begins)
     for place, (values, known) in enumerate((shared or {}).values()):
         found[f"x{place}"] = np.minimum.reduceat(np.where(known, values, _NO_VALUE)[order], begins)
-        found[f"y{place}"] = np.maximum.reduceat(np.where(known, values, np.uint64(0))[order], begins)
+        found[f"y{place}"] = np.maximum.reduceat(
+            np.where(known, values, np.uint64(0))[order], begins
+        )
     return pa.table({name: pa.array(column) for name, column in found.items()})
 
 
@@ -181,14 +196,18 @@ class KeptColumnStats:
 
 
 def kept_in_bucket(records: Holding) -> KeptColumnStats:
-    """A task: the classes of one bucket of records, by the hash of what is released of them and their released weights."""
+    """A task: the classes of one bucket of records, by the hash of what is released of them and
+    their released weights.
+    """
     table, found = table_in(records), KeptColumnStats()
     if table is None:
         return found
     pairs = pairs_in(table, "h0", "h1")
     order, starts = runs_of(pairs)
     sizes = np.diff(np.append(starts, len(pairs)))
-    found.sizes = dict(zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True))
+    found.sizes = dict(
+        zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True)
+    )
     if "w" in table.column_names:
         weights = table.column("w").to_numpy()
         found.alone = sums.column_sums(weights[order[starts[sizes == 1]]].reshape(-1, 1))
@@ -227,7 +246,9 @@ def _dominance(
 def _two_largest(
     ordered: np.ndarray, begins: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest and the second largest of each run that begins there; 0 where there is no second."""
+    """The largest and the second largest of each run that begins there; 0 where there is no
+    second.
+    """
     largest = np.maximum.reduceat(ordered, begins)
     places = np.flatnonzero(ordered == largest[labels])
     rest = ordered.copy()

@@ -1,4 +1,6 @@
-"""What is found out about the columns of a table before anything else, and what of it decides how released cells are written."""
+"""What is found out about the columns of a table before anything else, and what of it decides how
+released cells are written.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class ColumnScanResult:
     @property
     def frequencies(self) -> tuple[np.ndarray | None, ...]:
         """Of each column of categories how often each of its levels occurs; None for numbers."""
-        return tuple(each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts)
+        return tuple(
+            each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts
+        )
 
     def whole(self, fitted: FittedSpace) -> WholeTable:
         """What groups have to know besides their own records."""
@@ -119,7 +123,9 @@ def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> Column
     known = {name: _known_of(each) for name, each in found.items()}
     weight = None
     if weights:
-        weight = _weight_of(passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name])
+        weight = _weight_of(
+            passes, weights[0].column, columns[-1], facts[-1], known[columns[-1].name]
+        )
     if settings.missing == "error":
         _check_gaps(columns[:count], facts[:count])
     names, records = passes.source.original_names, passes.source.records
@@ -127,12 +133,22 @@ def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> Column
     sketch = sketch_of(names, records, sampled)
     of_strata = [levels[name] for name in strata]
     return ColumnScanResult(
-        digest, columns[:count], facts[:count], of_strata, weight, known, categories, tuple(digests), sketch
+        digest,
+        columns[:count],
+        facts[:count],
+        of_strata,
+        weight,
+        known,
+        categories,
+        tuple(digests),
+        sketch,
     )
 
 
 def compared_columns(schema: Schema) -> tuple[str, ...]:
-    """The columns whose digests must be the same in the first pass over a table and in the last: all that are worked with."""
+    """The columns whose digests must be the same in the first pass over a table and in the last:
+    all that are worked with.
+    """
     return tuple(column.name for column in schema.columns if column.role is not Role.IDENTIFIER)
 
 
@@ -143,7 +159,9 @@ def _known_of(found: ColumnScan) -> ColumnContext:
 
 def _check_no_numbers(column: Column) -> None:
     if column.kind is not Kind.NUMERIC:
-        raise InputError(f"the weight {column.name!r} does not hold numbers; weights are numbers above 0.")
+        raise InputError(
+            f"the weight {column.name!r} does not hold numbers; weights are numbers above 0."
+        )
 
 
 def _weight_of(
@@ -151,12 +169,15 @@ def _weight_of(
 ) -> Weight:
     """The weights, if they are numbers above 0."""
     if column.unit or not isinstance(facts, NumberFacts):
-        raise InputError(f"the weight {asked.name!r} does not hold numbers; weights are numbers above 0.")
+        raise InputError(
+            f"the weight {asked.name!r} does not hold numbers; weights are numbers above 0."
+        )
     least = facts.least + float(column.origin)
     what = "is missing" if facts.missing else "is not above 0" if least <= 0.0 else ""
     if what:
         raise InputError(
-            f"the weight {column.name!r} {what} in some row; weights are numbers above 0: leave such records out, or mend them."
+            f"the weight {column.name!r} {what} in some row; weights are numbers above "
+            f"0: leave such records out, or mend them."
         )
     ordered = ValueHistogram(passes, (column,), {0: facts}, 0)
     precision = facts.precision(lambda places: ordered.at({0: places})[0])
@@ -170,7 +191,8 @@ def _check_gaps(columns: Sequence[ColumnEncoding], facts: Sequence[Facts]) -> No
     told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
     if told:
         raise InputError(
-            f"quasi-identifiers are missing: {told}; fill them in, or say missing='group' to group such records with their "
+            f"quasi-identifiers are missing: {told}; fill them in, or say "
+            f"missing='group' to group such records with their "
             "like or missing='drop' to leave them out."
         )
 

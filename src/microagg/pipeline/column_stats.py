@@ -1,7 +1,9 @@
-"""What is found out about the columns of a table chunk by chunk, and put together to what a look at the whole would find.
+"""What is found out about the columns of a table chunk by chunk, and put together to what a look at
+the whole would find.
 
-Everything here is a count, an extreme or a sum that does not depend on the order of its terms, so any chunks give the same facts. The
-oracle is the way in memory: `cells_of`, `Space.fit` and `precision_of` on the whole table.
+Everything here is a count, an extreme or a sum that does not depend on the order of its terms, so
+any chunks give the same facts. The oracle is the way in memory: `cells_of`, `Space.fit` and
+`precision_of` on the whole table.
 """
 
 from __future__ import annotations
@@ -31,7 +33,13 @@ from microagg.table.columns.numbers import Codes, numbers_in
 from microagg.table.columns.row_sketch import sampled_rows
 from microagg.table.columns.times import is_time
 from microagg.table.hierarchy import Hierarchy
-from microagg.table.precision import Precision, PrecisionFacts, ValuesAt, decimals_of_origin, places_of_spread
+from microagg.table.precision import (
+    Precision,
+    PrecisionFacts,
+    ValuesAt,
+    decimals_of_origin,
+    places_of_spread,
+)
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM
 
@@ -57,7 +65,9 @@ class NumberFacts:
     counts: PrecisionFacts = field(default_factory=PrecisionFacts)
     """Its values by their decimals."""
     finest: int | None = 0
-    """How many decimals its origin has, which values have at least; None where decimals mean nothing: times, ordered levels."""
+    """How many decimals its origin has, which values have at least; None where decimals mean
+    nothing: times, ordered levels.
+    """
     levels: np.ndarray | None = None
     """Ordinal: how often each level occurs."""
 
@@ -88,7 +98,9 @@ class NumberFacts:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The places in the order of the values that `precision` asks for; none where counts decide."""
+        """The places in the order of the values that `precision` asks for; none where counts
+        decide.
+        """
         if self.known == 0 or self.finest is None or self.counts.of_most is not None:
             return ()
         return places_of_spread(self.known)
@@ -102,7 +114,9 @@ class NumberFacts:
 
 @dataclass
 class LevelFacts:
-    """A nominal column, or one of strata: which values it has, and how often each; None is what is missing."""
+    """A nominal column, or one of strata: which values it has, and how often each; None is what is
+    missing.
+    """
 
     name: str
     records: int = 0
@@ -117,7 +131,8 @@ class LevelFacts:
             self.counts[value] = self.counts.get(value, 0) + count
         if len(self.counts) > MOST_LEVELS:
             raise OnlyInMemory(
-                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, too many for categories beyond memory; "
+                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
+                f"too many for categories beyond memory; "
                 "give it more memory or another role."
             )
 
@@ -154,7 +169,9 @@ class ColumnScan:
 
 @dataclass(frozen=True)
 class AskedColumn:
-    """A column that is to be read, and what was said of it: codes that are no values, a tree over its values."""
+    """A column that is to be read, and what was said of it: codes that are no values, a tree over
+    its values.
+    """
 
     column: Column
     codes: Codes
@@ -202,9 +219,12 @@ def scan_chunk(
     columns = {each.column.name: _scanned(table, each, first) for each in asked}
     levels = {name: facts_of_levels(name, table.column(name)) for name in strata}
     digest = digest_of_chunk(table, compared)
-    as_read = table.rename_columns(source.original_names)  # digests are those of the table that was given
+    # digests are those of the table that was given
+    as_read = table.rename_columns(source.original_names)
     sampled = sampled_rows(as_read, source.records)
-    return ChunkFacts(digests_of_runs(as_read), columns, levels, categories_in(table), digest, sampled)
+    return ChunkFacts(
+        digests_of_runs(as_read), columns, levels, categories_in(table), digest, sampled
+    )
 
 
 def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
@@ -214,7 +234,8 @@ def _scanned(table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
         return ColumnScan(scan)
     values = np.full(scan.records, np.nan)
     if looked is not None:
-        if is_time(looked.kind) or pa.types.is_decimal(looked.kind):  # how these are read, the whole decides
+        # how these are read, the whole decides
+        if is_time(looked.kind) or pa.types.is_decimal(looked.kind):
             return ColumnScan(scan)
         values = numbers_in(looked, {"origin": 0}, codes)
     found = facts_of_numbers(name, values, scan.told.type)
@@ -230,7 +251,9 @@ def facts_of_numbers(name: str, values: np.ndarray, kind: pa.DataType) -> Number
     gaps = np.isnan(values)
     known = values[~gaps] if gaps.any() else values
     found.counts = (
-        PrecisionFacts.of_whole_numbers(len(known)) if whole else PrecisionFacts.of(known, single=single)
+        PrecisionFacts.of_whole_numbers(len(known))
+        if whole
+        else PrecisionFacts.of(known, single=single)
     )
     if len(known):
         found.least, found.most = float(known.min()), float(known.max())
@@ -242,7 +265,9 @@ def facts_of_numbers(name: str, values: np.ndarray, kind: pa.DataType) -> Number
 def settled(
     over: Over, asked: Sequence[AskedColumn], found: Mapping[str, ColumnScan]
 ) -> tuple[list[ColumnEncoding], list[Facts]]:
-    """The columns of the whole table, and what is known of their values; one more pass where numbers count from another one than 0."""
+    """The columns of the whole table, and what is known of their values; one more pass where
+    numbers count from another one than 0.
+    """
     columns, facts = [], []
     for each in asked:
         own = found[each.column.name]
@@ -263,7 +288,8 @@ def settled(
         own.nulls, own.atoms = scan.nulls, scan.atoms[: len(column.marks)]
         own.finest = None if column.unit else decimals_of_origin(column.variable)
     return columns, [
-        measured[column.name] if own is None else own for column, own in zip(columns, facts, strict=True)
+        measured[column.name] if own is None else own
+        for column, own in zip(columns, facts, strict=True)
     ]
 
 
@@ -296,7 +322,10 @@ def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
     if column.levels == (None,):
         return LevelFacts(column.name, scan.records, {None: scan.records})
     assert scan.values is not None
-    of_levels, of_atoms = np.zeros(len(column.levels), np.int64), np.zeros(len(column.marks), np.int64)
+    of_levels, of_atoms = (
+        np.zeros(len(column.levels), np.int64),
+        np.zeros(len(column.marks), np.int64),
+    )
     each = [*column.places.values(), column.absent]
     for (place, atom), count in zip(each, scan.values.each.tolist(), strict=True):
         if atom != NO_ATOM:

@@ -1,8 +1,10 @@
-"""l and t beyond memory: confidential values as the numbers that they have in the whole table, and what groups are measured against.
+"""l and t beyond memory: confidential values as the numbers that they have in the whole table, and
+what groups are measured against.
 
-The different values of a column are counted chunk by chunk, in the order in which they first appear; what they are (spellings of one
-text, kinds, orders, special codes, gaps) is found by the very function that reads a whole column, on the list of them. Records carry the
-numbers along, and blocks judge their groups by the whole table's counts.
+The different values of a column are counted chunk by chunk, in the order in which they first
+appear; what they are (spellings of one text, kinds, orders, special codes, gaps) is found by the
+very function that reads a whole column, on the list of them. Records carry the numbers along, and
+blocks judge their groups by the whole table's counts.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
 
 A_VALUE = 100
-"""Bytes that a different value takes at the peak, about: itself, its count, its place in what groups are measured against."""
+"""Bytes that a different value takes at the peak, about: itself, its count, its place in what
+groups are measured against.
+"""
 AT_LEAST = 1 << 16
 """Different values that are counted whatever the memory."""
 UNKNOWN_CODE = -1
@@ -48,7 +52,9 @@ def code_column(number: int) -> str:
 
 
 def distinct_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column whose different values Arrow can count, of the type that it has: NaN is null, and 0 and -0 are one."""
+    """A column whose different values Arrow can count, of the type that it has: NaN is null, and 0
+    and -0 are one.
+    """
     kind = column.type
     if pa.types.is_floating(kind):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
@@ -58,7 +64,9 @@ def distinct_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @dataclass
 class DistinctValues:
-    """The different values of a column in the order in which they first appear, how often each occurs, and in which record first."""
+    """The different values of a column in the order in which they first appear, how often each
+    occurs, and in which record first.
+    """
 
     values: pa.Array
     counts: np.ndarray
@@ -67,7 +75,9 @@ class DistinctValues:
     @staticmethod
     def of(column: pa.ChunkedArray, first: int = 0) -> DistinctValues:
         """Those of a chunk that begins with this record."""
-        encoded = pc.dictionary_encode(distinct_values(column), null_encoding="encode").combine_chunks()
+        encoded = pc.dictionary_encode(
+            distinct_values(column), null_encoding="encode"
+        ).combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0)
         codes, rows = np.asarray(encoded.indices), np.zeros(len(encoded.dictionary), np.int64)
@@ -96,7 +106,9 @@ class DistinctValues:
         return DistinctValues(encoded.dictionary, counts, rows)
 
 
-def different_chunk(source: Any, first: int, count: int, names: tuple[str, ...]) -> list[DistinctValues]:
+def different_chunk(
+    source: Any, first: int, count: int, names: tuple[str, ...]
+) -> list[DistinctValues]:
     """A task: the different values of some columns in a chunk."""
     rows = source.read(first, count, names)
     return [DistinctValues.of(rows.column(name), first) for name in names]
@@ -104,7 +116,9 @@ def different_chunk(source: Any, first: int, count: int, names: tuple[str, ...])
 
 @dataclass
 class _Counting:
-    """The different values of a column so far; chunks are merged when they have grown to as much as is there."""
+    """The different values of a column so far; chunks are merged when they have grown to as much as
+    is there.
+    """
 
     name: str
     memory: int
@@ -128,15 +142,19 @@ class _Counting:
         needed = self.held * A_VALUE + self.whole[0].values.nbytes
         if self.held > AT_LEAST and needed > self.memory:
             raise OnlyInMemory(
-                f"the different values of column {self.name!r}, {self.held:,} or more, need {needed / 1e6:,.0f} MB or more to be "
-                f"counted for l and t, and a quarter of the memory given is {self.memory / 1e6:,.0f} MB; give it more memory, or round "
+                f"the different values of column {self.name!r}, {self.held:,} or more, "
+                f"need {needed / 1e6:,.0f} MB or more to be "
+                "counted for l and t, and a quarter of the memory given is "
+                f"{self.memory / 1e6:,.0f} MB; give it more memory, or round "
                 "the values."
             )
 
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A confidential column: the number that each of its different cells has, in the ascending order of values, atoms behind them."""
+    """A confidential column: the number that each of its different cells has, in the ascending
+    order of values, atoms behind them.
+    """
 
     name: str
     kind: Kind
@@ -154,7 +172,9 @@ class EncodedColumn:
     """Of texts: the values that they are where a file has types."""
 
     @staticmethod
-    def of(attribute: Attribute, cells: DistinctValues, text_type: TextType | None = None) -> EncodedColumn:
+    def of(
+        attribute: Attribute, cells: DistinctValues, text_type: TextType | None = None
+    ) -> EncodedColumn:
         """From what the different cells are, as a column of their own."""
         codes = attribute.codes.astype(np.int32)
         counts = np.zeros(attribute.distinct, np.int64)
@@ -168,11 +188,21 @@ class EncodedColumn:
             order = np.argsort(keys, kind="stable")
             keys, codes = keys[order], codes[order]
         return EncodedColumn(
-            attribute.name, attribute.kind, kind, keys, codes, of_null, attribute.known, counts, text_type
+            attribute.name,
+            attribute.kind,
+            kind,
+            keys,
+            codes,
+            of_null,
+            attribute.known,
+            counts,
+            text_type,
         )
 
     def of_values(self) -> EncodedColumn:
-        """Return the same by the values of its texts, as a file with types has them; what is no value is null there."""
+        """Return the same by the values of its texts, as a file with types has them; what is no
+        value is null there.
+        """
         assert self.text_type is not None
         values = self.text_type.values(pa.chunked_array([self.keys])).combine_chunks()
         empty = np.asarray(values.is_null())
@@ -183,7 +213,9 @@ class EncodedColumn:
             keys = keys.to_numpy()
             order = np.argsort(keys, kind="stable")
             keys, codes = keys[order], codes[order]
-        return replace(self, type=values.type, keys=keys, codes=codes, of_null=of_null, text_type=None)
+        return replace(
+            self, type=values.type, keys=keys, codes=codes, of_null=of_null, text_type=None
+        )
 
     def numbers(self, column: pa.ChunkedArray) -> np.ndarray:
         """(n,) int32: the number of each cell; -1 for one that is none of them.
@@ -209,12 +241,16 @@ class EncodedColumn:
         if isinstance(self.keys, np.ndarray):
             cells = pc.fill_null(column, pa.scalar(0, self.type)).to_numpy()
             places = np.minimum(np.searchsorted(self.keys, cells), len(self.keys) - 1)
-            return np.where(self.keys[places] == cells, self.codes[places], UNKNOWN_CODE).astype(np.int32)
+            return np.where(self.keys[places] == cells, self.codes[places], UNKNOWN_CODE).astype(
+                np.int32
+            )
         places = np.asarray(pc.fill_null(pc.index_in(column, value_set=self.keys), len(self.codes)))
         return np.append(self.codes, np.int32(UNKNOWN_CODE))[places]
 
     def attribute(self, codes: np.ndarray) -> Attribute:
-        """The column of some records, by their numbers: all that groups are judged and formed by is which are equal, and their order."""
+        """The column of some records, by their numbers: all that groups are judged and formed by is
+        which are equal, and their order.
+        """
         values = codes.astype(np.float64 if self.kind is Kind.NUMERIC else np.int64)
         atoms = np.where(codes < self.known, NO_ATOM, codes - self.known).astype(np.int16)
         marks = tuple(range(len(self.counts) - self.known))
@@ -223,13 +259,16 @@ class EncodedColumn:
 
 @dataclass(frozen=True)
 class GuaranteeContext:
-    """What tasks have to know of a promise: the numbers of confidential values, and what groups are measured against."""
+    """What tasks have to know of a promise: the numbers of confidential values, and what groups are
+    measured against.
+    """
 
     promise: Guarantees
     columns: tuple[EncodedColumn, ...]
     standard: Standard
-    """Of no records: the tables of the whole. The last column is that of units, where these are asked for; its numbers are those of a
-    block."""
+    """Of no records: the tables of the whole. The last column is that of units, where these are
+    asked for; its numbers are those of a block.
+    """
     unit: UnitColumn | None = None
 
     @staticmethod
@@ -297,12 +336,17 @@ class GuaranteeContext:
         )
 
     def shortfall(self, place: int, values: np.ndarray, amounts: np.ndarray) -> float:
-        """How far a group is from what is asked in one column, by its numbers, ascending, and how often each occurs."""
+        """How far a group is from what is asked in one column, by its numbers, ascending, and how
+        often each occurs.
+        """
         return float(
             shortfall_of_counts(
-                np.ascontiguousarray(values, np.int64), np.ascontiguousarray(amounts, np.int64), place, *self.standard[1:]
+                np.ascontiguousarray(values, np.int64),
+                np.ascontiguousarray(amounts, np.int64),
+                place,
+                *self.standard[1:],
             )
-        )  # fmt: skip
+        )
 
     def check_impossible(self) -> None:
         """Raise if not even all records together are diverse enough."""
@@ -317,14 +361,18 @@ class GuaranteeContext:
                 whole = tally_of_part(every, labels, 1, column.counts, column.known)
                 amounts = column.counts.astype(np.float64)
                 raise impossible(
-                    asked, column.name, whole._replace(amounts=amounts, sizes=amounts.sum(keepdims=True))
+                    asked,
+                    column.name,
+                    whole._replace(amounts=amounts, sizes=amounts.sum(keepdims=True)),
                 )
 
 
 def numbers_in_strata(
     source: Any, first: int, count: int, strata: StrataCodes, promised: GuaranteeContext
 ) -> list[DistinctValues]:
-    """A task: of each confidential column how often each number occurs in each stratum of a chunk; both as one number."""
+    """A task: of each confidential column how often each number occurs in each stratum of a chunk;
+    both as one number.
+    """
     rows = source.read(first, count, list(dict.fromkeys([*strata.names, *promised.names])))
     own, found = strata.of_records(rows), []
     for column in promised.columns:
@@ -352,7 +400,9 @@ def lacking_in_strata(
         values, counts, width = values[order], pairs.counts[order], len(column.counts)
         ends = np.searchsorted(values, np.arange(1, len(lacking) + 1) * width)
         for stratum, (begin, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
-            lacking[stratum] += promised.shortfall(place, values[begin:end] % width, counts[begin:end])
+            lacking[stratum] += promised.shortfall(
+                place, values[begin:end] % width, counts[begin:end]
+            )
     return lacking
 
 
@@ -364,11 +414,15 @@ def guarantee_context(
     memory: int,
     unit: UnitColumn | None = None,
 ) -> GuaranteeContext:
-    """Count the confidential values of a table, and number them; `read` finds what the cells of these columns are."""
+    """Count the confidential values of a table, and number them; `read` finds what the cells of
+    these columns are.
+    """
     if not promise.is_about_values:
         return GuaranteeContext.of(promise, (), unit)
     if not names:
-        raise InputError("l and t apply to confidential columns; name at least one with confidential.")
+        raise InputError(
+            "l and t apply to confidential columns; name at least one with confidential."
+        )
     countings = [_Counting(name, memory // 4) for name in names]
     for found in passes.map_chunks("measuring", different_chunk, tuple(names)):
         for counting, more in zip(countings, found, strict=True):

@@ -1,4 +1,6 @@
-"""Records that are left out before anything else is done: the others are set aside as a table of their own, numbered anew."""
+"""Records that are left out before anything else is done: the others are set aside as a table of
+their own, numbered anew.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def kept_records(
     digests: Sequence[str],
     *given: Any,
 ) -> Source:
-    """The table of the records that a task sets aside, with these columns; `digests` are those of the first pass."""
+    """The table of the records that a task sets aside, with these columns; `digests` are those of
+    the first pass.
+    """
     files, pieces = [], []
     done = passes.map_chunks("routing", task, names, compared, *given)
     for told, digest in zip(done, digests, strict=True):

@@ -1,4 +1,6 @@
-"""A dry run: what a release would be, to which columns, in how much time; everything that the real run refuses before its search is refused."""
+"""A dry run: what a release would be, to which columns, in how much time; everything that the real
+run refuses before its search is refused.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,15 @@ class DryRun:
     """Those that reading and encoding took just now."""
     files: tuple[Path, ...]
     blocks: int = 0
-    """How many blocks the table would be worked on in, about, in passes over a file that is never whole in memory; 0 for a table in memory."""
+    """How many blocks the table would be worked on in, about, in passes over a file that is never
+    whole in memory; 0 for a table in memory.
+    """
 
     @property
     def seconds(self) -> float | None:
-        """The whole run: reading and encoding as measured, the search as estimated, and about as much again for aggregating, verifying,
-        measuring and writing as for reading and encoding."""
+        """The whole run: reading and encoding as measured, the search as estimated, and about as
+        much again for aggregating, verifying, measuring and writing as for reading and encoding.
+        """
         search = self.estimate.seconds
         return None if search is None else 2.0 * self.seconds_before + search
 
@@ -113,7 +118,9 @@ def dry_run_file(
     memory: str | float | None = None,
     spill: str | Path | None = None,
 ) -> DryRun:
-    """What `anonymize_file` would do with a file. Nothing is written, but for what a table beyond `memory` sets aside for a while."""
+    """What `anonymize_file` would do with a file. Nothing is written, but for what a table beyond
+    `memory` sets aside for a while.
+    """
     settings, target = settings_for_file(settings.resolved(), source), as_target(target)
     if exceeds_memory(source, settings, memory):
         with in_memory_else(memory):
@@ -121,7 +128,9 @@ def dry_run_file(
     clock, work = time.perf_counter(), time.process_time()
     table = read_for(source, target, settings, report=report)
     try:
-        anonymize_table(table, source, target, settings, report=report, threads=threads, before_search=_stop)
+        anonymize_table(
+            table, source, target, settings, report=report, threads=threads, before_search=_stop
+        )
     except _Reached as reached:
         took = min(time.perf_counter() - clock, time.process_time() - work)
         return _rehearsed(
@@ -143,11 +152,20 @@ def _rehearsed_beyond(
     threads: int | None,
     spill: str | Path | None,
 ) -> DryRun:
-    """The same for a table that does not fit into memory: the passes before the first record is routed."""
+    """The same for a table that does not fit into memory: the passes before the first record is
+    routed.
+    """
     clock = time.perf_counter()
     try:
         anonymize_out_of_core(
-            source, target, settings, memory, report=report, threads=threads, spill=spill, before_search=_stop
+            source,
+            target,
+            settings,
+            memory,
+            report=report,
+            threads=threads,
+            spill=spill,
+            before_search=_stop,
         )
     except _Reached as reached:
         planned: PlannedRun = reached.what
@@ -155,21 +173,30 @@ def _rehearsed_beyond(
         layout, cuts = planned.layout, planned.cuts
         about = _about(planned.schema, with_new_names(settings), layout.variables)
         return DryRun(
-            records=layout.records, left_out=0, axes=layout.axes,
-            strata=0 if layout.strata is None else len(cuts.territories), **about,
-            estimate=_estimate_beyond(planned, settings), seconds_before=took, files=_places(target, report),
+            records=layout.records,
+            left_out=0,
+            axes=layout.axes,
+            strata=0 if layout.strata is None else len(cuts.territories),
+            **about,
+            estimate=_estimate_beyond(planned, settings),
+            seconds_before=took,
+            files=_places(target, report),
             blocks=sum(each.leaves[0] for each in cuts.territories),
-        )  # fmt: skip
+        )
     raise AssertionError("a search always begins")
 
 
 def _estimate_beyond(planned: PlannedRun, settings: Settings) -> Estimate:
-    """What the sample takes from which cuts were found, as often as there are such samples, shared by the threads that work at once."""
+    """What the sample takes from which cuts were found, as often as there are such samples, shared
+    by the threads that work at once.
+    """
     sample, layout = planned.cuts.sample, planned.layout
     if len(sample) < 2 * layout.k:
         return Estimate(None, 0)
     problem = replace(Problem.of(sample, layout.k, threads=1), of_records=layout.records)
-    found = search_estimate(settings.chosen_method, problem, settings.params, seed=settings.seed or 0)
+    found = search_estimate(
+        settings.chosen_method, problem, settings.params, seed=settings.seed or 0
+    )
     times = layout.records / len(sample) / max(1, planned.budget.at_once)
     return found if found.seconds is None else replace(found, seconds=found.seconds * times)
 
@@ -181,14 +208,23 @@ def _rehearsed(
     cells = read_cells(prepared.frame, prepared.schema, settings)
     check_unaccepted(settings, risks_of_aggregates(cells, settings.aggregate))
     estimate = search_estimate(
-        settings.chosen_method, problem, settings.params, seed=settings.seed or 0, refine=settings.refine
+        settings.chosen_method,
+        problem,
+        settings.params,
+        seed=settings.seed or 0,
+        refine=settings.refine,
     )
     left = len(problem.points)
     return DryRun(
-        records=left, left_out=records - left, axes=problem.points.shape[1],
+        records=left,
+        left_out=records - left,
+        axes=problem.points.shape[1],
         strata=0 if prepared.strata is None else len(prepared.strata.sizes),
-        **_about(prepared.schema, settings, cells.variables), estimate=estimate, seconds_before=took, files=places,
-    )  # fmt: skip
+        **_about(prepared.schema, settings, cells.variables),
+        estimate=estimate,
+        seconds_before=took,
+        files=places,
+    )
 
 
 def _about(schema: Schema, settings: Settings, variables: Sequence[Variable]) -> dict[str, Any]:
@@ -230,11 +266,14 @@ def _guarantee(schema: Schema, settings: Settings) -> tuple[str, ...]:
     )
     told = [f"{settings.k} or more records share {what} {columns}"]
     if settings.l is not None:
-        told.append(f"{settings.diversity} l-diversity of {settings.l:g} in every confidential column")
+        told.append(
+            f"{settings.diversity} l-diversity of {settings.l:g} in every confidential column"
+        )
     if settings.t is not None:
         told.append(f"t-closeness of {settings.t:g} in every confidential column")
     if settings.unit is not None:
         told.append(
-            f"{settings.k} or more different units in every class, none with more than half of its records"
+            f"{settings.k} or more different units in every class, none with more than "
+            f"half of its records"
         )
     return tuple(told)

@@ -1,6 +1,8 @@
-"""How long a search will take: found out by running the very method on a few of the very records, and reckoned up from there.
+"""How long a search will take: found out by running the very method on a few of the very records,
+and reckoned up from there.
 
-An estimate and no promise: memory that is farther away, and groups that are harder to find among many records, are not in it.
+An estimate and no promise: memory that is farther away, and groups that are harder to find among
+many records, are not in it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Estimate:
 def search_estimate(
     method: Method, problem: Problem, params: dict[str, Any], *, seed: int, refine: bool = False
 ) -> Estimate:
-    """What a method will take on these points, from runs on samples of them, with all that is promised of groups.
+    """What a method will take on these points, from runs on samples of them, with all that is
+    promised of groups.
 
     >>> estimate = search_estimate(_named("mdav"), Problem.of(np.arange(900.0).reshape(-1, 3), 3), {"leftovers": "block"}, seed=0)
     >>> estimate.sample, estimate.seconds < 60
@@ -60,7 +63,9 @@ def search_estimate(
         return Estimate(
             limit,
             0,
-            "" if limit is not None else "a proof takes whatever time it takes; time_limit bounds it",
+            ""
+            if limit is not None
+            else "a proof takes whatever time it takes; time_limit bounds it",
         )
     without = {**params, "effort": 0.0, "time_limit": None, "stop_after": None}
     base = trial.reckoned(without)
@@ -76,7 +81,9 @@ def search_estimate(
 
 
 def _steps(method: Method, problem: Problem, effort: str | float) -> tuple[int, bool]:
-    """How many steps of annealing an effort means for all records, and whether integer programs follow them."""
+    """How many steps of annealing an effort means for all records, and whether integer programs
+    follow them.
+    """
     if method.name != "auto":
         return work_of(len(problem.points), effort).steps, False
     chosen = plan(problem, effort)
@@ -87,7 +94,9 @@ def _steps(method: Method, problem: Problem, effort: str | float) -> tuple[int, 
 
 
 class _Trial:
-    """Runs of a method on ever more of the records, until one of them takes long enough to be reckoned from."""
+    """Runs of a method on ever more of the records, until one of them takes long enough to be
+    reckoned from.
+    """
 
     def __init__(self, method: Method, problem: Problem, seed: int, refine: bool) -> None:
         self._method, self._problem, self._seed, self._refine = method, problem, seed, refine
@@ -95,10 +104,14 @@ class _Trial:
         self.sample = 0
 
     def reckoned(self, params: dict[str, Any]) -> float:
-        """The seconds for all records: those of the largest sample, grown as they grew from the one before."""
+        """The seconds for all records: those of the largest sample, grown as they grew from the one
+        before.
+        """
         n = len(self._problem.points)
         least = max(SMALLEST, 4 * self._problem.k)
-        sizes = [size for size in (least << step for step in range(20)) if size < min(n, LARGEST)] or [n]
+        sizes = [
+            size for size in (least << step for step in range(20)) if size < min(n, LARGEST)
+        ] or [n]
         self._seconds(sizes[0], params)  # compiles, and fetches what is compiled
         times: list[tuple[int, float]] = []
         for size in sizes:
@@ -130,7 +143,9 @@ class _Trial:
             return self._timed(replace(part, accept=None), params)
 
     def _timed(self, part: Problem, params: dict[str, Any]) -> float:
-        """By the clock, or by the processors where others keep them busy: the clock would tell of those."""
+        """By the clock, or by the processors where others keep them busy: the clock would tell of
+        those.
+        """
         compiling, clock, work = seconds_compiling(), time.perf_counter(), time.process_time()
         run_method(self._method, part, params, seed=self._seed, refine=self._refine)
         took = min(time.perf_counter() - clock, time.process_time() - work)

@@ -1,8 +1,10 @@
 """The figures of a release that was made beyond memory.
 
-Exact: what is a sum over records, a count of classes, or follows from these. The rest from samples, with their standard errors: measures of
-distributions on a sample of records before and after, measures of confidential values on a sample of whole classes, and the intruder who
-looks released records up does so for a sample of them, among all originals. Two measures no sample tells: they are left out by name.
+Exact: what is a sum over records, a count of classes, or follows from these. The rest from samples,
+with their standard errors: measures of distributions on a sample of records before and after,
+measures of confidential values on a sample of whole classes, and the intruder who looks released
+records up does so for a sample of them, among all originals. Two measures no sample tells: they are
+left out by name.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ from microagg.measures.risk.classes import ClassSizes
 from microagg.measures.risk.closest import figures_of_distances
 from microagg.measures.risk.dominance import THRESHOLD, P
 from microagg.measures.risk.linkage import linkage_of, slack_of, with_points
-from microagg.measures.risk.reidentification import highest_chance, marketer_risk_of, prosecutor_risk_of
+from microagg.measures.risk.reidentification import (
+    highest_chance,
+    marketer_risk_of,
+    prosecutor_risk_of,
+)
 from microagg.measures.risk.uniqueness import smallest_class_of, uniqueness_of
 from microagg.pipeline.block_plan import NUMBER
 from microagg.pipeline.block_stats import AFTER, ATOM, BEFORE, PLACE, BlockStatsSpec
@@ -44,7 +50,8 @@ PARTS = 10
 OF_CLASSES = ("distinct-l", "entropy-l", "t", "sse-i")
 """Measures of what classes tell of confidential values: from whole classes."""
 _SUMS = ("sse", "sse-minmax", "sse-raw", "il1s")
-_FIRST, _PER_NUMBER = 2, 7  # sums of the weights before and as released; then those of each column of numbers
+# sums of the weights before and as released; then those of each column of numbers
+_FIRST, _PER_NUMBER = 2, 7
 
 
 @dataclass
@@ -150,7 +157,10 @@ class FigureInputs:
         if self.counts.plain:
             return None
         before = cells_in(self.original_of(sample), self.variables)
-        values, atoms = np.empty(before.values.shape), np.full(before.values.shape, NO_ATOM, np.int16)
+        values, atoms = (
+            np.empty(before.values.shape),
+            np.full(before.values.shape, NO_ATOM, np.int16),
+        )
         variables = []
         for j, variable in enumerate(before.variables):
             column = sample.column(f"{PLACE}{j}")
@@ -166,7 +176,9 @@ class FigureInputs:
     def changes(self, pair: Pair) -> dict[str, Change]:
         """What became of the cells of all records, column by column."""
         found, counts = {}, self.counts
-        for j, (old, new) in enumerate(zip(pair.before.variables, pair.after.variables, strict=True)):
+        for j, (old, new) in enumerate(
+            zip(pair.before.variables, pair.after.variables, strict=True)
+        ):
             unchanged = 100.0 * counts.same[j] / self.records
             moved = moved_by(old, new, counts.moved[j])
             found[old.name] = Change(
@@ -175,7 +187,9 @@ class FigureInputs:
         return found
 
     def moved_means(self) -> dict[str, float]:
-        """By how much the mean of each column of numbers moved, in its standard deviations; means weighted as before and as released."""
+        """By how much the mean of each column of numbers moved, in its standard deviations; means
+        weighted as before and as released.
+        """
         found, before, after = {}, self.counts.total(0), self.counts.total(1)
         for place, number in enumerate(self.aside.numbers):
             first = _FIRST + _PER_NUMBER * place
@@ -184,7 +198,9 @@ class FigureInputs:
             )
             spread = math.sqrt(max(squares - plain * plain / self.records, 0.0) / self.records)
             moved = abs(released / after - z / before)
-            found[number.name] = moved / spread if spread > 0.0 else (math.inf if moved > 1e-12 else 0.0)
+            found[number.name] = (
+                moved / spread if spread > 0.0 else (math.inf if moved > 1e-12 else 0.0)
+            )
         return found
 
     # --- looking up
@@ -204,12 +220,20 @@ class FigureInputs:
             released = space.points(pair.after)
         rows = self._looked_up()
         self.looked = link_records(
-            passes, chosen, space, pair.cells is not None, np.ascontiguousarray(released[rows]),
-            np.ascontiguousarray(originals[rows]), pair.before, slack_of(space, originals, mixed=pair.cells is not None),
-        )  # fmt: skip
+            passes,
+            chosen,
+            space,
+            pair.cells is not None,
+            np.ascontiguousarray(released[rows]),
+            np.ascontiguousarray(originals[rows]),
+            pair.before,
+            slack_of(space, originals, mixed=pair.cells is not None),
+        )
 
     def _space(self, pair: Pair, columns: int) -> Space:
-        """In which distances are measured: that of z-scores, from the sample where no pass has found it."""
+        """In which distances are measured: that of z-scores, from the sample where no pass has
+        found it.
+        """
         if columns == len(self.variables):
             if self.searched is not None:
                 return self.searched
@@ -243,7 +267,9 @@ class FigureInputs:
                 found[measure.name] = replace(figure, sample=sample)
         found |= self._of_intruder(pair) | exact
         pair.forget()
-        return tuple((measure, found[measure.name]) for measure in measures() if measure.name in found)
+        return tuple(
+            (measure, found[measure.name]) for measure in measures() if measure.name in found
+        )
 
     def _from_sample(self, pair: Pair, names: Sequence[str]) -> dict[str, Figure]:
         """Measures of distributions, with standard errors from parts of the sample."""
@@ -251,7 +277,9 @@ class FigureInputs:
         parts: list[dict[str, float]] = []
         for part in range(PARTS):
             own = pair.of_records(np.arange(part, n, PARTS))
-            parts.append({measure.name: figure.value for measure, figure in assess_pair(own, names)})
+            parts.append(
+                {measure.name: figure.value for measure, figure in assess_pair(own, names)}
+            )
         found = {}
         for measure, figure in assess_pair(pair, names):
             values = [each[measure.name] for each in parts if measure.name in each]
@@ -260,7 +288,8 @@ class FigureInputs:
             if measure.name in _SUMS:
                 times, error = self.records / n, error * self.records / n * PARTS
             columns = {name: times * value for name, value in figure.columns.items()}
-            # parts that agree to the last digit are at an end of the range, and tell nothing of an error
+            # parts that agree to the last digit are at an end of the range, and tell nothing of an
+            # error
             sample = Sample(n, error if math.isfinite(error) and error > 0.0 else None)
             found[measure.name] = Figure(times * figure.value, columns, figure.details, sample)
         return found
@@ -293,7 +322,8 @@ class FigureInputs:
         for place, name in enumerate(("closest-record", "neighbour-ratio")):
             errors[name] = left * _error_of_parts([each[place].value for each in parts])
         return {
-            name: replace(figure, sample=Sample(len(rows), errors[name])) for name, figure in found.items()
+            name: replace(figure, sample=Sample(len(rows), errors[name]))
+            for name, figure in found.items()
         }
 
     def _of_classes(self) -> dict[str, Figure]:
@@ -314,7 +344,9 @@ class FigureInputs:
         if self.kept is not None:
             sizes, percent = ClassSizes.counted(self.kept.sizes), None
             if self.weighted:
-                alone, whole = (sums.rounded(each, 0) for each in (self.kept.alone, self.kept.weights))
+                alone, whole = (
+                    sums.rounded(each, 0) for each in (self.kept.alone, self.kept.weights)
+                )
                 percent = 100.0 * float(alone / whole)
             found["unique-with-kept"] = uniqueness_of(sizes, self.k, percent)
             found["k-with-kept"] = smallest_class_of(sizes)
@@ -345,16 +377,19 @@ class FigureInputs:
                 found[f"{name}-raw"] = value
             moved = {each.name: column.moved for each, column in zip(numbers, scaled, strict=True)}
             of_il1s = {
-                each.name: moved[each.name] / (math.sqrt(2.0) * (1.0 if each.constant else _of_sample(self.records)))
+                each.name: moved[each.name]
+                / (math.sqrt(2.0) * (1.0 if each.constant else _of_sample(self.records)))
                 for each in numbers
-            }  # fmt: skip
+            }
             whole = float(np.mean(list(of_il1s.values())))
             found["il1s"] = Figure(whole, of_il1s)
             percents = {name: 100.0 * value / weights for name, value in of_il1s.items()}
             found["il1s-percent"] = Figure(100.0 * whole / weights, percents)
         if pair.cells is None:
             found |= dict(self._squared(scaled, weights, "zscore"))
-            found |= {f"{name}-minmax": value for name, value in self._squared(scaled, weights, "minmax")}
+            found |= {
+                f"{name}-minmax": value for name, value in self._squared(scaled, weights, "minmax")
+            }
         elif self.by_column is not None:
             found |= self._of_cells(*self.by_column)
         elif not self.weighted and len(numbers) == len(self.variables):
@@ -371,7 +406,12 @@ class FigureInputs:
         around = max(squares - z * z / weights, 0.0)
         variance = around / weights
         return _Column(
-            errors, around, errors / variance, weights, moved / math.sqrt(variance), number.unit * number.unit
+            errors,
+            around,
+            errors / variance,
+            weights,
+            moved / math.sqrt(variance),
+            number.unit * number.unit,
         )
 
     def _squared(
@@ -391,7 +431,10 @@ class FigureInputs:
             min(_percent(*pair), 100.0) if same else _percent(*pair)
             for pair, same in zip(pairs, one, strict=True)
         ]
-        yield "sse", Figure(whole["SSE"], dict(zip(names, (pair[0] for pair in pairs), strict=True)))
+        yield (
+            "sse",
+            Figure(whole["SSE"], dict(zip(names, (pair[0] for pair in pairs), strict=True))),
+        )
         yield "il", Figure(whole["IL"], dict(zip(names, percents, strict=True)))
 
     def _of_cells(self, errors: Sequence[float], totals: Sequence[float]) -> dict[str, Figure]:
@@ -409,9 +452,11 @@ class FigureInputs:
     def _unchanged(self, weights: float) -> Figure:
         first = _FIRST + _PER_NUMBER * len(self.aside.numbers)
         found = {
-            each.name: 100.0 if self.counts.same[j] == self.records else 100.0 * min(1.0, self.counts.total(first + j) / weights)
+            each.name: 100.0
+            if self.counts.same[j] == self.records
+            else 100.0 * min(1.0, self.counts.total(first + j) / weights)
             for j, each in enumerate(self.variables)
-        }  # fmt: skip
+        }
         return Figure(float(np.mean(list(found.values()))), found)
 
     def _granularity(self, weights: float) -> Figure:
@@ -424,7 +469,9 @@ class FigureInputs:
 
 @dataclass(frozen=True)
 class _Column:
-    """Squared errors and squared deviations of a column, in ranges and in standard deviations; absolute errors in the latter."""
+    """Squared errors and squared deviations of a column, in ranges and in standard deviations;
+    absolute errors in the latter.
+    """
 
     in_ranges: float
     around: float
@@ -476,13 +523,24 @@ def _coarse(
 ) -> tuple[Variable, np.ndarray]:
     """A column of ranges or ancestors, from their words."""
     levels = sorted({word for word in words if word is not None})
-    missing = [word is None and atom == NO_ATOM for word, atom in zip(words, atoms.tolist(), strict=True)]
-    known = (*levels, None) if any(missing) else tuple(levels)  # of nominal columns missing is a level
+    missing = [
+        word is None and atom == NO_ATOM for word, atom in zip(words, atoms.tolist(), strict=True)
+    ]
+    # of nominal columns missing is a level
+    known = (*levels, None) if any(missing) else tuple(levels)
     place = {word: float(rank) for rank, word in enumerate(known)}
     coarse = replace(
-        variable, kind=Kind.NOMINAL, levels=known, origin=0, unit="", single=False, hierarchy=None, coarse=True
-    )  # fmt: skip
+        variable,
+        kind=Kind.NOMINAL,
+        levels=known,
+        origin=0,
+        unit="",
+        single=False,
+        hierarchy=None,
+        coarse=True,
+    )
     values = [
-        place[word] if word is not None or gone else np.nan for word, gone in zip(words, missing, strict=True)
+        place[word] if word is not None or gone else np.nan
+        for word, gone in zip(words, missing, strict=True)
     ]
     return coarse, np.array(values)

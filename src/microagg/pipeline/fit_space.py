@@ -1,7 +1,8 @@
-"""The space of a table that is never in memory as a whole: what `Space.fit` finds, in a few passes over its chunks.
+"""The space of a table that is never in memory as a whole: what `Space.fit` finds, in a few passes
+over its chunks.
 
-Each pass is one task for each chunk, whose results are put together in the order of the chunks; moments of principal axes are those of
-runs of 65,536 records, as in memory.
+Each pass is one task for each chunk, whose results are put together in the order of the chunks;
+moments of principal axes are those of runs of 65,536 records, as in memory.
 """
 
 from __future__ import annotations
@@ -39,7 +40,14 @@ from microagg.table.encoder import (
     turned_to,
 )
 from microagg.table.precision import Precision
-from microagg.table.scales import QUARTILES, SCALE, Axis, axis_of_quartiles, axis_of_range, axis_of_ranks
+from microagg.table.scales import (
+    QUARTILES,
+    SCALE,
+    Axis,
+    axis_of_quartiles,
+    axis_of_range,
+    axis_of_ranks,
+)
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 
@@ -51,7 +59,9 @@ class FittedSpace:
     space: Space
     """The one that is searched."""
     measured: tuple[Space, ...]
-    """Those in which loss is measured: that one without any cap, and plain z-scores where it is not made of them."""
+    """Those in which loss is measured: that one without any cap, and plain z-scores where it is not
+    made of them.
+    """
     precisions: tuple[Precision, ...]
     limits: Limits | None = None
     """What values beyond are set to before groups are formed."""
@@ -113,7 +123,9 @@ def _quartiles(facts: NumberFacts) -> list[Quantile]:
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up of a column: its values, or (`axis`) their coordinates; or the squares of these around a centre."""
+    """What is added up of a column: its values, or (`axis`) their coordinates; or the squares of
+    these around a centre.
+    """
 
     column: int
     axis: Axis | None = None
@@ -122,7 +134,9 @@ class Term:
 
 @dataclass(frozen=True)
 class _Own:
-    """A column on a scale, without importance: its axes, and where the mean of its coordinates lies and how far they spread."""
+    """A column on a scale, without importance: its axes, and where the mean of its coordinates lies
+    and how far they spread.
+    """
 
     axes: ColumnAxes
     mean: float = 0.0
@@ -154,7 +168,9 @@ class _Columns:
         if scale not in self.measured:
             self.measured[scale] = self._measured(scale)
         found: list[ColumnAxes] = []
-        for variable, facts, own in zip(self.variables, self.facts, self.measured[scale], strict=True):
+        for variable, facts, own in zip(
+            self.variables, self.facts, self.measured[scale], strict=True
+        ):
             times, axes = float(importance.get(variable.name, 1.0)), own.axes
             if isinstance(axes, Coded):
                 axes = _coded(variable, facts, scale, times)
@@ -206,19 +222,27 @@ class _Columns:
             found = self._axes_of_quartiles(numbers)
         elif scale == "rank":
             counted = self.ordered.different(tuple(numbers))
-            found = {j: axis_of_ranks(*self._within_limits(j, *each)) for j, each in counted.items()}
+            found = {
+                j: axis_of_ranks(*self._within_limits(j, *each)) for j, each in counted.items()
+            }
         constant = {j: each.least == each.most for j, each in numbers.items()}
         small = [j for j, axis in found.items() if axis.width == 0.0 and not constant[j]]
         widths = self._widths_of_small(small)
         return {
-            j: scaled_by(axis, scale, self.variables[j].unit, 1.0, constant[j], lambda j=j: widths[j])
+            j: scaled_by(
+                axis, scale, self.variables[j].unit, 1.0, constant[j], lambda j=j: widths[j]
+            )
             for j, axis in found.items()
         }
 
     def _axes_of_quartiles(self, numbers: Mapping[int, NumberFacts]) -> dict[int, Axis]:
-        """The axes of columns by their quartiles. Limits keep the order of values, so what was counted without them does."""
+        """The axes of columns by their quartiles. Limits keep the order of values, so what was
+        counted without them does.
+        """
         asked = {j: _quartiles(each) for j, each in numbers.items()}
-        found = self.ordered.at({j: [p for each in own for p in each.places] for j, own in asked.items()})
+        found = self.ordered.at(
+            {j: [p for each in own for p in each.places] for j, own in asked.items()}
+        )
         axes = {}
         for j, own in asked.items():
             values = np.array(list(found[j].values()))
@@ -235,7 +259,9 @@ class _Columns:
         return added_up(values, counts)
 
     def _widths_of_small(self, columns: Sequence[int]) -> dict[int, float]:
-        """The standard deviations of columns in which the scale found no width, however small their numbers; never 0. Two passes."""
+        """The standard deviations of columns in which the scale found no width, however small their
+        numbers; never 0. Two passes.
+        """
         spread = {}
         for j in columns:
             each = self.facts[j]
@@ -250,12 +276,19 @@ class _Columns:
         if not axes:
             return {}
         totals = self._sums([Term(j, axis) for j, axis in axes.items()])
-        means = {j: sums.rounded(totals, place) / _counts(self.facts[j])[0] for place, j in enumerate(axes)}
+        means = {
+            j: sums.rounded(totals, place) / _counts(self.facts[j])[0]
+            for place, j in enumerate(axes)
+        }
         deviations = self._deviations(axes, means)
         return {j: (means[j], deviations[j]) for j in axes}
 
-    def _deviations(self, axes: Mapping[int, Axis | None], means: Mapping[int, float]) -> dict[int, float]:
-        """The standard deviations of columns, or of their coordinates, around these means: one pass."""
+    def _deviations(
+        self, axes: Mapping[int, Axis | None], means: Mapping[int, float]
+    ) -> dict[int, float]:
+        """The standard deviations of columns, or of their coordinates, around these means: one
+        pass.
+        """
         if not axes:
             return {}
         squares = self._sums([Term(j, axis, means[j]) for j, axis in axes.items()])
@@ -335,7 +368,11 @@ def _numbers(facts: Sequence[Facts]) -> Iterator[tuple[int, NumberFacts]]:
 
 
 def _turned(
-    passes: ChunkMap, variables: tuple[Variable, ...], space: Space, records: int, limits: Limits | None
+    passes: ChunkMap,
+    variables: tuple[Variable, ...],
+    space: Space,
+    records: int,
+    limits: Limits | None,
 ) -> Space:
     """The space on principal axes, where it has those: one or two passes."""
     if not can_be_turned(space):
@@ -365,7 +402,8 @@ def moments_chunk(
     """A task: the moments of each run of a chunk, which begins where a run does."""
     cells = _cells_within(source, first, count, variables, limits)
     return [
-        moments_of_run(space, cells.rows(slice(start, start + RUN))) for start in range(0, len(cells), RUN)
+        moments_of_run(space, cells.rows(slice(start, start + RUN)))
+        for start in range(0, len(cells), RUN)
     ]
 
 

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.pipeline.confidential_codes import GuaranteeContext, guarantee_context, lacking_in_strata
+from microagg.pipeline.confidential_codes import (
+    GuaranteeContext,
+    guarantee_context,
+    lacking_in_strata,
+)
 from microagg.pipeline.strata_plan import StrataCodes
 from microagg.pipeline.units import CountedUnits, UnitColumn
 from microagg.release.cells import confidential_of
@@ -46,10 +50,12 @@ def count_confidential(
     *,
     may_be_impossible: bool = False,
 ) -> tuple[GuaranteeContext | None, np.ndarray]:
-    """What is promised, by the values of the whole table, and (strata,) how far each is from keeping it; refused where no grouping can.
+    """What is promised, by the values of the whole table, and (strata,) how far each is from
+    keeping it; refused where no grouping can.
 
-    `categories` are those of all columns that have some, whose kind and order depend on that. With `may_be_impossible` strata are looked
-    at all the same, because those that are not able to keep it are going to be left out.
+    `categories` are those of all columns that have some, whose kind and order depend on that. With
+    `may_be_impossible` strata are looked at all the same, because those that are not able to keep
+    it are going to be left out.
     """
     strata_in_all = 0 if strata is None else len(strata.codes)
     if not settings.promise:
@@ -57,17 +63,23 @@ def count_confidential(
 
     def read(cells: pa.Table, standing: ValueFrequencies) -> tuple[Attribute, ...]:
         kinds: dict[str, Any] = {
-            name: passes.source.schema.field(name).type for name in cells.column_names if name in categories
+            name: passes.source.schema.field(name).type
+            for name in cells.column_names
+            if name in categories
         }
         own = {
             name: used_among(categories[name], cells.column(name), ordered=kind.ordered)
             for name, kind in kinds.items()
         }
-        return confidential_of(with_categories(cells, kinds, own), cells.column_names, settings, standing)
+        return confidential_of(
+            with_categories(cells, kinds, own), cells.column_names, settings, standing
+        )
 
     promise, unit = settings.promise, unit_in(passes, schema, settings)
     units = units_of_records(passes, schema, settings, strata)
-    promised = guarantee_context(passes, promise, schema.names(Role.CONFIDENTIAL), read, memory, unit)
+    promised = guarantee_context(
+        passes, promise, schema.names(Role.CONFIDENTIAL), read, memory, unit
+    )
     if not may_be_impossible:
         promised.check_impossible()
     lacking = np.zeros(strata_in_all)

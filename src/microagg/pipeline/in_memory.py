@@ -53,7 +53,13 @@ from microagg.release.rules import (
 from microagg.release.selecting import expand_patterns
 from microagg.release.settings import Settings
 from microagg.release.shared_values import notes_on_shared_values
-from microagg.release.strata import Strata, check_columnwise, class_columns, in_strata, notes_on_strata
+from microagg.release.strata import (
+    Strata,
+    check_columnwise,
+    class_columns,
+    in_strata,
+    notes_on_strata,
+)
 from microagg.release.true_values import (
     check_near_unique,
     frequencies_in,
@@ -62,7 +68,13 @@ from microagg.release.true_values import (
     risks_of_categories,
     single_categories,
 )
-from microagg.release.weighting import Weighting, notes_on_weights, released_weight, weighted, weighting_of
+from microagg.release.weighting import (
+    Weighting,
+    notes_on_weights,
+    released_weight,
+    weighted,
+    weighting_of,
+)
 from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import cap_cells, note_on_capped
 from microagg.table.columns.arrow import release_unused_memory
@@ -121,7 +133,9 @@ def protect(
     settings = with_new_names(expand_patterns(settings, names))
     given = renamed_frame(given, settings.rename)
     settings = settings.of_table(given.to_native())
-    schema = assign_roles(column_facts(given), settings.roles, settings.rest, settings.column_options)
+    schema = assign_roles(
+        column_facts(given), settings.roles, settings.rest, settings.column_options
+    )
     method, promise = settings.chosen_method, settings.promise
     check_columnwise(schema, settings)
     # raises where a weight is wrong or a unit missing, with its row in the table that was given
@@ -136,7 +150,9 @@ def protect(
     # space and partition
     cells = read_cells(frame, schema, settings)
     check_near_unique(cells.variables, frequencies_in(cells), settings)
-    rules = kept_rules(records_of(cells), cells.variables, settings, by_column=method.scope == "column")
+    rules = kept_rules(
+        records_of(cells), cells.variables, settings, by_column=method.scope == "column"
+    )
     grouped, capped = cap_cells(cells, settings.cap)
     space = Space.fit(grouped, settings.scale, settings.importance)
     check_unsearchable(space, settings)
@@ -146,14 +162,18 @@ def protect(
     withheld = [name for name in given.columns if name not in used]
     source = to_arrow(given, withheld)
     check_odd_types(frame, schema.released())
-    attributes = confidential_of(source if frame is given else to_arrow(frame, withheld), hidden, settings)
+    attributes = confidential_of(
+        source if frame is given else to_arrow(frame, withheld), hidden, settings
+    )
     units = units_in(frame, schema, settings)
     release_unused_memory()
     columns = None if cells.is_plain else len(cells.variables)
     problem = problem_with(promise, method, points, k, attributes, threads, units, columns)
     if before_search is not None:
         before_search(Prepared(frame, schema, problem, strata))
-    _log.info("grouping %d records on %d axes, k = %d, method %s", *problem.points.shape, k, method.name)
+    _log.info(
+        "grouping %d records on %d axes, k = %d, method %s", *problem.points.shape, k, method.name
+    )
     begun = time.perf_counter()
     found = run_method(
         method,
@@ -164,7 +184,9 @@ def protect(
         progress=progress,
         strata=None if strata is None else strata.labels,
     )
-    quick = quick_groups(method, problem, settings, found, None if strata is None else strata.labels)
+    quick = quick_groups(
+        method, problem, settings, found, None if strata is None else strata.labels
+    )
     _log.info("%d groups found in %.2f s", found.labels.max() + 1, time.perf_counter() - begun)
     settings = replace(settings, params={**settings.params, **found.params})
     plain = cells.is_plain
@@ -179,9 +201,18 @@ def protect(
     weights = None if weighting is None else weighting.before
 
     release_of = functools.partial(
-        aggregated, averaged, how=settings.aggregates, precision=settings.precision, k=k, seed=settings.seed or 0,
-        space=space, exact=cells, texts=texts_like(frame), weights=weights, kept=rules.sums,
-    )  # fmt: skip
+        aggregated,
+        averaged,
+        how=settings.aggregates,
+        precision=settings.precision,
+        k=k,
+        seed=settings.seed or 0,
+        space=space,
+        exact=cells,
+        texts=texts_like(frame),
+        weights=weights,
+        kept=rules.sums,
+    )
     # loss is measured against what was there before any cap, on the scale that it has without one
     measured = Space.fit(cells, settings.scale, settings.importance) if capped else space
     made = release_of(found.labels)
@@ -198,10 +229,16 @@ def protect(
         anonymity.labels, len(anonymity.sizes), confidential_of(arrow, hidden, settings), units
     )
     anonymity = replace(anonymity, findings=findings)
-    _log.info("verified %d classes, the smallest of %d records", len(anonymity.sizes), anonymity.sizes.min())
+    _log.info(
+        "verified %d classes, the smallest of %d records",
+        len(anonymity.sizes),
+        anonymity.sizes.min(),
+    )
 
     # measure and release
-    notes = notes_on_disclosure(k, averaged, labels, anonymity.labels, made, weights) + note_on_capped(capped)
+    notes = notes_on_disclosure(
+        k, averaged, labels, anonymity.labels, made, weights
+    ) + note_on_capped(capped)
     notes += notes_on_true_values(averaged, made)
     singles, _ = single_categories(made, frequencies_in(averaged))
     bound = found.bound and found.bound.about(averaged, quasi, space)
@@ -210,33 +247,63 @@ def protect(
     loss, share, unrounded = loss_of(measured, cells, made, released, settings, labels, groups)
     weighting = weighting and weighting.with_totals(frame, schema, settings, made)
     manifest = internal_manifest(
-        settings=settings, schema=schema, found=found, space=space, made=made, source=source.rename_columns(names), file=file,
-        loss=loss, largest_share=share, anonymity=anonymity, capped=capped, dropped=dropped,
+        settings=settings,
+        schema=schema,
+        found=found,
+        space=space,
+        made=made,
+        source=source.rename_columns(names),
+        file=file,
+        loss=loss,
+        largest_share=share,
+        anonymity=anonymity,
+        capped=capped,
+        dropped=dropped,
         exposure=exposure_of(with_values(arrow), schema, anonymity),
-        rules=rules_as_data(settings, released_records(arrow, released_variables(cells.variables, settings))),
-        strata=None if strata is None else strata.as_data(), weighting=None if weighting is None else weighting.as_data(),
+        rules=rules_as_data(
+            settings, released_records(arrow, released_variables(cells.variables, settings))
+        ),
+        strata=None if strata is None else strata.as_data(),
+        weighting=None if weighting is None else weighting.as_data(),
         format=format,
-    )  # fmt: skip
+    )
     notes += notes_of(given.to_native()) + notes_on_labels(source, schema, settings)
     notes += notes_on_cells(cells, measured, settings, dropped) + notes_on_markers(source)
     notes += notes_on_numbers_as_text(cells.variables, settings)
     notes += notes_on_columns(schema, space, loss["IL"], unrounded)
     notes += notes_on_precision(quasi, made.decimals, made.reasons) + notes_on_rules(rules)
-    notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(attributes, arrow)
-    notes += notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
+    notes += notes_on_shared_values(anonymity.labels, attributes) + notes_on_texts(
+        attributes, arrow
+    )
+    notes += (
+        notes_on_gaps(promise, attributes) + notes_on_units(units, k) + notes_on_strata(strata, k)
+    )
     notes += notes_on_weights(weighting, labels, arrow, schema, settings)
     notes += notes_on_names(frame, schema) + note_on_index(table)
     if anonymity.scope == "column" and not anonymity.holds:
         notes = (warning_of_single_columns(anonymity), *notes)
     return Release(
-        labelled_like(same_type(released, table), arrow), labels, loss, manifest, schema, anonymity, notes, bound, found.stopped,
-        _arrow=arrow, _original=frame, _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles), _units=units,
-    )  # fmt: skip
+        labelled_like(same_type(released, table), arrow),
+        labels,
+        loss,
+        manifest,
+        schema,
+        anonymity,
+        notes,
+        bound,
+        found.stopped,
+        _arrow=arrow,
+        _original=frame,
+        _cells=None if _are_numbers(frame, cells, made) else (cells, made.cells),
+        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles),
+        _units=units,
+    )
 
 
 def _are_numbers(frame: nw.DataFrame[Any], cells: Cells, made: Aggregated) -> bool:
-    """Whether the quasi-identifiers are plain numbers before and after, which can be read from the tables at any time."""
+    """Whether the quasi-identifiers are plain numbers before and after, which can be read from the
+    tables at any time.
+    """
     return is_table_of_numbers(cells) and made.is_plain and can_be_read_again(frame, cells.names)
 
 
@@ -248,9 +315,11 @@ def with_released(
     precision: str,
     known: Mapping[str, ColumnContext] = {},
 ) -> nw.DataFrame[Any]:
-    """The table with every quasi-identifier replaced by its group's, in the types that came in; identifiers dropped.
+    """The table with every quasi-identifier replaced by its group's, in the types that came in;
+    identifiers dropped.
 
-    Strata are as they were, but with one zero and one missing value: some readers would see further classes.
+    Strata are as they were, but with one zero and one missing value: some readers would see further
+    classes.
 
     `known` is needed where the frame is a part of a table.
     """

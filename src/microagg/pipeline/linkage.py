@@ -1,8 +1,10 @@
-"""Released records looked up among all original ones, chunk by chunk: how many originals lie nearest and second nearest, and how far.
+"""Released records looked up among all original ones, chunk by chunk: how many originals lie
+nearest and second nearest, and how far.
 
-What `measures/risk/linkage.py` and `closest.py` find with all originals in one tree, for some released records and a table that is never in
-memory as a whole. How far to look is known from a sample of the originals; in each chunk the few lowest distances within are found, and put
-together. Where these do not decide (many originals are equally far), the levels are counted in another pass.
+What `measures/risk/linkage.py` and `closest.py` find with all originals in one tree, for some
+released records and a table that is never in memory as a whole. How far to look is known from a
+sample of the originals; in each chunk the few lowest distances within are found, and put together.
+Where these do not decide (many originals are equally far), the levels are counted in another pass.
 """
 
 from __future__ import annotations
@@ -50,19 +52,26 @@ def link_records(
     known: Cells,
     slack: float,
 ) -> LinkageResult:
-    """Look up released points among all originals. `own` are the points of their own originals, `known` a sample of the originals.
+    """Look up released points among all originals. `own` are the points of their own originals,
+    `known` a sample of the originals.
 
-    Rounding moves a point by up to `slack`; in a `mixed` table equal cells, not equal points, are one.
+    Rounding moves a point by up to `slack`; in a `mixed` table equal cells, not equal points, are
+    one.
     """
     tree, counts = _tree_of(known, space, mixed)
     reach = _reach(tree, counts, queries, slack)
     levels = _Levels(len(queries))
-    for found in passes.map_chunks("looking up", levels_chunk, variables, space, mixed, queries, reach):
+    for found in passes.map_chunks(
+        "looking up", levels_chunk, variables, space, mixed, queries, reach
+    ):
         levels.take_in(*found)
     d = queries.shape[1]
     lower = round_up(levels.distances[:, 0], slack, d)
     upper = round_up(levels.above(lower), slack, d)
-    at_lower, at_upper = levels.upto(np.full(len(queries), NOBODY), lower), levels.upto(lower, upper)
+    at_lower, at_upper = (
+        levels.upto(np.full(len(queries), NOBODY), lower),
+        levels.upto(lower, upper),
+    )
     distance = np.zeros(len(queries))
     for j in range(d):  # in the order in which the tree adds
         distance += (own[:, j] - queries[:, j]) ** 2
@@ -74,7 +83,9 @@ def link_records(
         _, at_lower[open_ones] = again.between(none, lower[open_ones])
         following, _ = again.between(lower[open_ones], reach[open_ones])
         upper[open_ones] = round_up(following, slack, d)
-        _, at_upper[open_ones] = again.between(lower[open_ones], np.minimum(upper, reach)[open_ones])
+        _, at_upper[open_ones] = again.between(
+            lower[open_ones], np.minimum(upper, reach)[open_ones]
+        )
     nearest = np.where(distance <= lower, 1.0 / np.maximum(at_lower, 1), 0.0)
     second = np.where((distance > lower) & (distance <= upper), 1.0 / np.maximum(at_upper, 1), 0.0)
     lowest = levels.distances[:, 0]
@@ -93,9 +104,14 @@ def levels_chunk(
     queries: np.ndarray,
     reach: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A task: (n, levels) the lowest squared distances to the originals of a chunk, within reach, and how many lie at each."""
+    """A task: (n, levels) the lowest squared distances to the originals of a chunk, within reach,
+    and how many lie at each.
+    """
     tree, counts = _tree_of(_cells(source, first, count, variables), space, mixed)
-    distances, numbers = np.empty((len(queries), LEVELS)), np.empty((len(queries), LEVELS), np.int64)
+    distances, numbers = (
+        np.empty((len(queries), LEVELS)),
+        np.empty((len(queries), LEVELS), np.int64),
+    )
     floors = np.full(len(queries), NOBODY)
     nearest_levels(queries, floors, reach, counts, handle_of(tree), distances, numbers)
     return distances, numbers
@@ -112,7 +128,9 @@ def between_chunk(
     floors: np.ndarray,
     reach: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A task: (n,) the lowest squared distance above a floor and within reach, and how many originals of a chunk lie in between."""
+    """A task: (n,) the lowest squared distance above a floor and within reach, and how many
+    originals of a chunk lie in between.
+    """
     tree, counts = _tree_of(_cells(source, first, count, variables), space, mixed)
     lowest, numbers = np.empty(len(queries)), np.empty(len(queries), np.int64)
     between(queries, floors, reach, counts, handle_of(tree), lowest, numbers)
@@ -131,7 +149,9 @@ def _tree_of(cells: Cells, space: Space, mixed: bool) -> tuple[Tree, np.ndarray]
 
 
 def _reach(tree: Tree, counts: np.ndarray, queries: np.ndarray, slack: float) -> np.ndarray:
-    """(n,): squared distances within which the nearest and the second nearest originals lie, from some of the originals."""
+    """(n,): squared distances within which the nearest and the second nearest originals lie, from
+    some of the originals.
+    """
     n, d = queries.shape
     distances, numbers = np.empty((n, 1)), np.empty((n, 1), np.int64)
     floors, infinite = np.full(n, NOBODY), np.full(n, np.inf)

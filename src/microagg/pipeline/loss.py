@@ -1,4 +1,6 @@
-"""What was lost in one space, by the sums of all blocks: the digits that `loss_of` finds in memory."""
+"""What was lost in one space, by the sums of all blocks: the digits that `loss_of` finds in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class SpaceLoss:
 
     @staticmethod
     def of(space: Space, totals: Sequence[np.ndarray], told: Sequence[dict[str, Any]]) -> SpaceLoss:
-        """From the squared distances of all records to their centroid, column by column, and what each block tells."""
+        """From the squared distances of all records to their centroid, column by column, and what
+        each block tells.
+        """
         sse, within = (summed([each[name] for each in told]) for name in ("sse", "within"))
         total = _joined(totals) if space.is_plain else _added(totals)
         inside = _joined(within) if space.is_plain else _added(within)

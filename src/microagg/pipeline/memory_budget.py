@@ -29,8 +29,10 @@ from microagg.table.encoder import RUN
 from microagg.table.schema import Role, Schema
 
 LEAST_CHUNK, LARGEST_CHUNK = 1, 16  # in runs of records
-OF_A_RECORD, OF_A_CELL = 110, 30  # bytes that a record takes in memory at the peak, and each of its cells
-OF_A_CATEGORY = 250  # more for a column of categories: 2,000,000 x 9 columns with one took 606 bytes a record
+# bytes that a record takes in memory at the peak, and each of its cells
+OF_A_RECORD, OF_A_CELL = 110, 30
+# more for a column of categories: 2,000,000 x 9 columns with one took 606 bytes a record
+OF_A_CATEGORY = 250
 # the same for a record of a block that is worked on: 250,000 x 8 took 230 MB
 IN_A_BLOCK, IN_A_BLOCK_CELL = 400, 40
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -62,7 +64,9 @@ def free_memory() -> int:
 
 
 def memory_for(path: str | Path | Url) -> int:
-    """Return how many bytes a table may take in memory if nobody said how many: half of what is free, less for a small file."""
+    """Return how many bytes a table may take in memory if nobody said how many: half of what is
+    free, less for a small file.
+    """
     place = parse_location(path)
     if isinstance(place, Url) or not place.is_file():
         return free_memory()
@@ -77,14 +81,20 @@ def check_without_room(path: str | Path, table: pa.Table, settings: Settings) ->
         check_larger(place, needed, memory_limit(place))
     elif needed > available_memory():
         raise InputError(
-            f"the table in {str(path)!r} takes about {needed / 1e9:,.1f} GB of memory, and there is less; use a larger machine."
+            f"the table in {str(path)!r} takes about {needed / 1e9:,.1f} GB of memory, "
+            f"and there is less; use a larger machine."
         )
 
 
 def exceeds_memory(
-    path: str | Path | Url, settings: Settings, memory: str | int | float | None, *, engine: bool = False
+    path: str | Path | Url,
+    settings: Settings,
+    memory: str | int | float | None,
+    *,
+    engine: bool = False,
 ) -> bool:
-    """Whether a table is to be worked on in passes: it does not fit into memory, and is large enough for blocks.
+    """Whether a table is to be worked on in passes: it does not fit into memory, and is large
+    enough for blocks.
 
     With an engine it need only be large enough: what is one block gives others nothing to do.
     """
@@ -100,8 +110,11 @@ def exceeds_memory(
     return needs_plan(source.records, len(settings.quasi), settings.k)
 
 
-def notes_on_memory(memory: str | int | float | None, table: pa.Table, settings: Settings) -> tuple[str, ...]:
-    """What to know where a table that was worked on in memory may have taken more than was allowed: what is one block is never cut.
+def notes_on_memory(
+    memory: str | int | float | None, table: pa.Table, settings: Settings
+) -> tuple[str, ...]:
+    """What to know where a table that was worked on in memory may have taken more than was
+    allowed: what is one block is never cut.
 
     >>> notes_on_memory("1MB", pa.table({"age": [30] * 20_000}), Settings.of(k=2, quasi="age"))[0].split(";")[0]
     'this table was worked on in memory as a whole, which may take up to about 3 MB besides the libraries'
@@ -110,7 +123,8 @@ def notes_on_memory(memory: str | int | float | None, table: pa.Table, settings:
     if memory is None or needed <= bytes_in(memory):
         return ()
     return (
-        f"this table was worked on in memory as a whole, which may take up to about {needed / 1e6:,.0f} MB besides the libraries; memory is "
+        f"this table was worked on in memory as a whole, which may take up to about "
+        f"{needed / 1e6:,.0f} MB besides the libraries; memory is "
         f"heeded for parquet, Arrow and text files of more than {blockwise.MOST_AS_ONE:,} records",
     )
 
@@ -125,12 +139,16 @@ def _text_exceeds_memory(path: Path, settings: Settings, memory: int, engine: bo
 
 
 def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
-    """How many bytes a record takes at the peak in memory, about. Categories become axes, whose number is not known yet.
+    """How many bytes a record takes at the peak in memory, about. Categories become axes, whose
+    number is not known yet.
 
     >>> _bytes_in_memory(pa.schema([("age", pa.int64())]), Settings.of(k=2, quasi="age"))
     140
     """
-    coded = {*settings.nominal, *(name for name, kind in settings.kinds.items() if kind != "numeric")}
+    coded = {
+        *settings.nominal,
+        *(name for name, kind in settings.kinds.items() if kind != "numeric"),
+    }
     for field in schema:
         if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
             coded.add(field.name)
@@ -143,12 +161,15 @@ def check_labels(path: str | Path | Url) -> None:
     there = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
     if there:
         raise OnlyInMemory(
-            f"the labels in {str(beside)!r} are not carried along beyond memory yet; give it more memory, or move them away."
+            f"the labels in {str(beside)!r} are not carried along beyond memory yet; "
+            f"give it more memory, or move them away."
         )
 
 
 def _source_of(path: str | Path | Url) -> Source | None:
-    """The table that lies there, if it can be read piece by piece; what is wrong with others, those say who read them as a whole."""
+    """The table that lies there, if it can be read piece by piece; what is wrong with others, those
+    say who read them as a whole.
+    """
     if is_in_parts(path):
         return Source.of(path)
     path = parse_location(path)
@@ -164,16 +185,20 @@ def _source_of(path: str | Path | Url) -> Source | None:
 
 
 def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
-    """Raise where something is asked for that is not done beyond memory; one sentence that names it."""
+    """Raise where something is asked for that is not done beyond memory; one sentence that names
+    it.
+    """
     effort = settings.params.get("effort")
     if settings.method != "auto":
         raise OnlyInMemory(
-            f"method {settings.method} works on the whole table at once, which does not fit into memory; use method hybrid with it inside "
+            f"method {settings.method} works on the whole table at once, which does not "
+            f"fit into memory; use method hybrid with it inside "
             "on a machine with more memory, or the default method, auto."
         )
     if effort in ("thorough", "prove"):
         raise OnlyInMemory(
-            f"effort {effort} works on the whole table at once, which does not fit into memory; choose quick or balanced, or method "
+            f"effort {effort} works on the whole table at once, which does not fit into "
+            f"memory; choose quick or balanced, or method "
             "hybrid on a machine with more memory."
         )
     sampled = [
@@ -193,7 +218,9 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
 
 
 def _exact(settings: Settings) -> tuple[str, ...]:
-    """The measures of both tables that are exact beyond memory; of weighted tables loss in z-scores may be from a sample."""
+    """The measures of both tables that are exact beyond memory; of weighted tables loss in z-scores
+    may be from a sample.
+    """
     exact = "il-raw", "sse-raw", "il1s", "il1s-percent", "cells-unchanged"
     return exact if settings.weight is not None else (*exact, "il", "sse")
 
@@ -224,7 +251,8 @@ class MemoryBudget:
         block = bytes_of_block(source, schema, k)
         if self.memory < block:
             raise InputError(
-                f"memory of {self.memory / 1e6:,.0f} MB is less than one block of this table needs, about {block / 1e6:,.0f} MB; "
+                f"memory of {self.memory / 1e6:,.0f} MB is less than one block of this "
+                f"table needs, about {block / 1e6:,.0f} MB; "
                 "give it that much."
             )
         at_once = max(1, min(self.threads, int(self.memory // block)))
@@ -244,14 +272,20 @@ class MemoryBudget:
 
     @property
     def for_values(self) -> int:
-        """Bytes that the different values of columns may take: they stay there while blocks are worked on."""
+        """Bytes that the different values of columns may take: they stay there while blocks are
+        worked on.
+        """
         return self.memory // 4
 
     def disk(self, source: Source, schema: Schema) -> int:
-        """How many bytes the work keeps on disk at most, about: two copies of what records carry, their hashes, facts of groups."""
+        """How many bytes the work keeps on disk at most, about: two copies of what records carry,
+        their hashes, facts of groups.
+        """
         rows = source.read(0, min(source.records, RUN), schema.released())
         buffer: Any = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+        options = pa.ipc.IpcWriteOptions(
+            compression="lz4" if pa.Codec.is_available("lz4") else None
+        )
         with pa.ipc.new_file(buffer, rows.schema, options=options) as file:
             file.write_table(rows)
         each = buffer.getvalue().size / max(rows.num_rows, 1)

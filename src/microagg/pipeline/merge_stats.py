@@ -1,4 +1,6 @@
-"""What blocks have set aside for measures, reports and notes, put together before the spill goes."""
+"""What blocks have set aside for measures, reports and notes, put together before the spill
+goes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ from microagg.pipeline.block_plan import (
     TaskContext,
     batches_in,
 )
-from microagg.pipeline.class_stats import ClassStats, KeptColumnStats, class_stats_in_bucket, kept_in_bucket
+from microagg.pipeline.class_stats import (
+    ClassStats,
+    KeptColumnStats,
+    class_stats_in_bucket,
+    kept_in_bucket,
+)
 from microagg.pipeline.figures import FigureCounts, FigureInputs
 from microagg.pipeline.loss import SpaceLoss, summed
 from microagg.pipeline.row_order import schema_of_piece
@@ -58,7 +65,9 @@ def merge_block_stats(
     searched = layout.space if len(layout.spaces) == 1 and finishing.limits is None else None
     counts = FigureCounts.of(told)
     for name, own in (("filled", counts.filled), ("blanked", counts.blanked)):
-        own.extend(sum(each[name][j] for each in grouped.pieces) for j in range(len(layout.variables)))
+        own.extend(
+            sum(each[name][j] for each in grouped.pieces) for j in range(len(layout.variables))
+        )
     found = SpaceLoss.of(scores, totals, lost)
     return FigureInputs(
         aside, layout.variables, scores, searched, run.settings.k, weighted,
@@ -78,8 +87,13 @@ class _MergedStats:
     def in_buckets(self, suffix: str, task: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
         """What a task returns for each bucket of what lies there under a name of that kind."""
         pieces, budget = self._pieces(suffix), self.run.budget
-        given = ((pieces.holding([bucket]), *arguments) for bucket in range(1 << self.finishing.class_bits))
-        return self.run.executor.map_ordered(task, given, budget.at_once, itertools.repeat(budget.a_bucket))
+        given = (
+            (pieces.holding([bucket]), *arguments)
+            for bucket in range(1 << self.finishing.class_bits)
+        )
+        return self.run.executor.map_ordered(
+            task, given, budget.at_once, itertools.repeat(budget.a_bucket)
+        )
 
     def sample(self, key: int) -> pa.Table:
         """One of the two samples, by record number."""
@@ -93,4 +107,6 @@ class _MergedStats:
 
     def _pieces(self, suffix: str) -> SpillIndex:
         paths = [f"{told['path']}{suffix}" for told in self.grouped.pieces]
-        return SpillIndex([SpillFile.of(path, read_result(path) or {"index": []}) for path in paths])
+        return SpillIndex(
+            [SpillFile.of(path, read_result(path) or {"index": []}) for path in paths]
+        )

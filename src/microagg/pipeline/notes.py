@@ -1,4 +1,6 @@
-"""Notes on a release made beyond memory: the sentences of `protect`, from facts that blocks and passes have counted."""
+"""Notes on a release made beyond memory: the sentences of `protect`, from facts that blocks and
+passes have counted.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +50,13 @@ def out_of_core_notes(
 ) -> tuple[str, ...]:
     """All that can be told, in the order of `protect`."""
     settings, told = run.settings, [each["measured"] for each in grouped.pieces]
-    notes = notes_on_dominance(_dominated(layout.variables, settings.aggregates, measured, told), settings.k)
+    notes = notes_on_dominance(
+        _dominated(layout.variables, settings.aggregates, measured, told), settings.k
+    )
     notes += note_on_capped(capped)
-    gaps = [each.name for each in layout.variables if each.kind is not Kind.NOMINAL and _has_atoms(each)]
+    gaps = [
+        each.name for each in layout.variables if each.kind is not Kind.NOMINAL and _has_atoms(each)
+    ]
     names = [each.name for each in layout.variables]
     space = layout.spaces[0]
     notes += notes_on_encoding(
@@ -68,7 +74,9 @@ def out_of_core_notes(
     formulas = {name for each in told for name in each["formulas"]}
     notes += note_on_formulas([name for name in run.schema.released() if name in formulas])
     if settings.promise.diversity is not None and layout.promised is not None:
-        unknown = {each.name: int(each.counts[each.known :].sum()) for each in layout.promised.columns}
+        unknown = {
+            each.name: int(each.counts[each.known :].sum()) for each in layout.promised.columns
+        }
         notes += notes_on_unknown(unknown, layout.records)
     if strata is not None:
         notes += notes_on_sizes(strata, settings.k)
@@ -76,7 +84,9 @@ def out_of_core_notes(
 
 
 def different_values(told: Sequence[Mapping[str, Any]], facts: ProfileStats) -> int:
-    """How many different values a column has, about: from those whose hash is low, which are all there are in a small table."""
+    """How many different values a column has, about: from those whose hash is low, which are all
+    there are in a small table.
+    """
     counts: dict[int, int] = {}
     for each in told:
         for value, count in zip(*each["low"].get(facts.name, ((), ())), strict=True):

@@ -24,7 +24,8 @@ from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor, ThreadExecutor
 
 NOTE = (
-    "worked on beyond memory: units, texts that spell one value in several ways, values of single records that are released as they are, and "
+    "worked on beyond memory: units, texts that spell one value in several ways, values "
+    "of single records that are released as they are, and "
     "a kept weight beside other kept columns are told about in notes on tables in memory only"
 )
 
@@ -43,15 +44,20 @@ class ReleaseInput:
         """As it is now."""
         return ReleaseInput(source, chunk, _states(source), a_record)
 
-    def passes(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> ChunkMap:
+    def passes(
+        self, executor: Executor, tell: Callable[[str, int], None] | None = None
+    ) -> ChunkMap:
         """ChunkMap over it; refused where it is another one by now."""
         if self.states != _states(self.source):
             raise InputError(
-                "the original table has been changed or moved since the release was made, so that nothing can be looked up in it; make "
+                "the original table has been changed or moved since the release was "
+                "made, so that nothing can be looked up in it; make "
                 "the release again, with a report."
             )
         more: dict[str, Any] = {} if tell is None else {"tell": tell}
-        return ChunkMap(self.source, self.source.chunks(self.chunk), executor, a_record=self.a_record, **more)
+        return ChunkMap(
+            self.source, self.source.chunks(self.chunk), executor, a_record=self.a_record, **more
+        )
 
 
 def _states(source: Source) -> tuple[tuple[int, int], ...]:
@@ -67,7 +73,9 @@ def _states(source: Source) -> tuple[tuple[int, int], ...]:
 
 @dataclass(frozen=True, repr=False)
 class OnDiskRelease(Release):
-    """A release that lies in its file alone: `pair` is of a sample of its records, figures say where they are from one."""
+    """A release that lies in its file alone: `pair` is of a sample of its records, figures say
+    where they are from one.
+    """
 
     _measured: FigureInputs | None = field(default=None, repr=False, kw_only=True)
     _input: ReleaseInput | None = field(default=None, repr=False, kw_only=True)
@@ -94,7 +102,9 @@ class OnDiskRelease(Release):
 
     @functools.cached_property
     def pair(self) -> Pair:
-        """A sample of the table before and after, as numbers that measures work on; the data holder's side only."""
+        """A sample of the table before and after, as numbers that measures work on; the data
+        holder's side only.
+        """
         return replace(Release.pair.func(self), labels=None)
 
     @property
@@ -114,7 +124,8 @@ class OnDiskRelease(Release):
 
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
-        """Every measure of loss and of risk that fits the release, with what it found: exact, or from a sample, which it tells then.
+        """Every measure of loss and of risk that fits the release, with what it found: exact, or
+        from a sample, which it tells then.
 
         Measures that no sample tells are left out: see `NOT_FROM_SAMPLES`.
         """
@@ -122,14 +133,22 @@ class OnDiskRelease(Release):
         return self.measured.figures(self.pair, self.of_classes.pair)
 
     def _document(self, *, public: bool) -> Document:
-        """As of a table in memory, with pictures from samples: a public one from whole classes, which follow from what is released."""
+        """As of a table in memory, with pictures from samples: a public one from whole classes,
+        which follow from what is released.
+        """
         shown_of = self.of_classes if public else self
         sample = None
         if not self.measured.aside.everything:
             sample = Sample(shown_of._arrow.num_rows, of="classes" if public else "records")
         return build_document(
-            manifest={**self.manifest, **self._written}, public=public, pair=shown_of.pair,
-            class_sizes=self.anonymity.sizes, figures=self.figures, notes=() if public else self.notes,
-            shown=shown_of._shown(), sample=sample, changed=None if public else self.changes,
+            manifest={**self.manifest, **self._written},
+            public=public,
+            pair=shown_of.pair,
+            class_sizes=self.anonymity.sizes,
+            figures=self.figures,
+            notes=() if public else self.notes,
+            shown=shown_of._shown(),
+            sample=sample,
+            changed=None if public else self.changes,
             moved=None if public else self.measured.moved_means(),
-        )  # fmt: skip
+        )

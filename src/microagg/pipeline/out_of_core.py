@@ -23,7 +23,12 @@ from microagg.pipeline.block_plan import Cuts, Plan, TaskContext
 from microagg.pipeline.block_stats import BlockStatsSpec
 from microagg.pipeline.column_scan import ColumnScanResult, compared_columns, scan_columns
 from microagg.pipeline.fit_space import FittedSpace, ScalingOptions, fit
-from microagg.pipeline.memory_budget import MemoryBudget, bytes_of_block, check_labels, check_out_of_core
+from microagg.pipeline.memory_budget import (
+    MemoryBudget,
+    bytes_of_block,
+    check_labels,
+    check_out_of_core,
+)
 from microagg.pipeline.output import ReleaseWriter
 from microagg.pipeline.progress import PassProgress
 from microagg.pipeline.random_draw import draw_values, uses_draw, write_groups
@@ -74,12 +79,14 @@ def protect_out_of_core(
     progress: Progress | None = None,
     before_search: Callable[[PlannedRun], object] | None = None,
 ) -> Release:
-    """Make and save a release of a table that does not fit into memory. Nothing is in place unless it holds its guarantee.
+    """Make and save a release of a table that does not fit into memory. Nothing is in place unless
+    it holds its guarantee.
 
-    With a `crew`, the workers of a cluster do the work; memory and threads are those of one of them then.
-    `expected` gets the manifest and the digest of what was written, `expected_input` the digest of what was read; both raise if
-    they are not what they should be. `before_search` gets what the search is about to get, and may raise: a dry run goes no further.
-    With `reported`, what a report has to look up in the original is looked up.
+    With a `crew`, the workers of a cluster do the work; memory and threads are those of one of them
+    then. `expected` gets the manifest and the digest of what was written, `expected_input` the
+    digest of what was read; both raise if they are not what they should be. `before_search` gets
+    what the search is about to get, and may raise: a dry run goes no further. With `reported`, what
+    a report has to look up in the original is looked up.
     """
     settings = with_new_names(settings.resolved())
     parent = Path(spill) if spill is not None else target.parent
@@ -95,9 +102,17 @@ def protect_out_of_core(
         source = renamed_source(source or Source.of(path), settings.rename)
         given = Job(source, path, target, settings, budget, parent, found, identity)
         return _protected(
-            given, keep_order=keep_order, expected=expected, expected_input=expected_input, resume=resume, threads=threads, crew=crew,
-            progress=progress, before_search=before_search, reported=reported,
-        )  # fmt: skip
+            given,
+            keep_order=keep_order,
+            expected=expected,
+            expected_input=expected_input,
+            resume=resume,
+            threads=threads,
+            crew=crew,
+            progress=progress,
+            before_search=before_search,
+            reported=reported,
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +160,8 @@ def _protected(
     format = format_to_write(target)
     if format.in_pieces is None and not format.in_parts:
         raise OnlyInMemory(
-            f"{format.one_file} is not written beyond memory; name a parquet file, or give it more memory."
+            f"{format.one_file} is not written beyond memory; name a parquet file, or "
+            f"give it more memory."
         )
     like = files_of(path)[0]
     options = options_for(format, options_shared(like, target, settings.writing, given.found))
@@ -164,7 +180,8 @@ def _protected(
         kept.check_full(int(copies * budget.disk(source, schema)))
         executor: Executor = ThreadExecutor(checked_threads(threads))
         if crew is not None:
-            beside = stack.enter_context(SpillFolder(target.parent))  # of no use but to show that it is seen
+            # of no use but to show that it is seen
+            beside = stack.enter_context(SpillFolder(target.parent))
             places = [SharedPath("the input", file, _size(file)) for file in source.files]
             places.append(SharedPath("the output", str(beside.folder)))
             warm = k, len(schema.names(Role.QUASI))
@@ -246,7 +263,12 @@ class OutOfCoreRun:
         if self.expected_input is not None:
             self.expected_input(found.digest)
         taking = RecordSelection.of(self, passes, found)
-        passes, found, strata, promised = taking.passes, taking.found, taking.strata, taking.promised
+        passes, found, strata, promised = (
+            taking.passes,
+            taking.found,
+            taking.strata,
+            taking.promised,
+        )
         self.source = passes.source
         check_publishing(self.settings.publish, self.source.records)
         check_aggregates(
@@ -258,7 +280,8 @@ class OutOfCoreRun:
         self.rules = kept_rules(records_in(passes, found.variables), found.variables, self.settings)
         room, bits = self.spill.folder, self.budget.class_bits
         check_unaccepted(
-            self.settings, risks_of_unique_values(passes, found.variables, self.settings, room, bits)
+            self.settings,
+            risks_of_unique_values(passes, found.variables, self.settings, room, bits),
         )
         said = self.settings
         asked = ScalingOptions(said.scale, said.importance, said.cap, self.budget.for_values)
@@ -294,7 +317,16 @@ class OutOfCoreRun:
         singles = (count for each in grouped.pieces for count in each["singles"])
         check_unaccepted(self.settings, risks_of_categories(singles))
         last = ReleaseWriter(
-            self, layout, finishing, grouped, room, found.digest, options, expected, taking, fitted.capped
+            self,
+            layout,
+            finishing,
+            grouped,
+            room,
+            found.digest,
+            options,
+            expected,
+            taking,
+            fitted.capped,
         )
         return last.saved()
 
@@ -320,10 +352,18 @@ class OutOfCoreRun:
         plain = all(each.kind is Kind.NUMERIC and not each.has_atoms for each in variables)
         effort = self.settings.params.get("effort") or "balanced"
         return TaskContext(
-            tuple(variables), fitted.space, carried, self.source.records, self.settings.k, effort,
-            None if plain else len(variables), strata, measured=fitted.measured, limits=fitted.limits,
+            tuple(variables),
+            fitted.space,
+            carried,
+            self.source.records,
+            self.settings.k,
+            effort,
+            None if plain else len(variables),
+            strata,
+            measured=fitted.measured,
+            limits=fitted.limits,
             compared=compared_columns(self.schema),
-        )  # fmt: skip
+        )
 
     def _finishing(
         self, layout: TaskContext, found: ColumnScanResult, fitted: FittedSpace
@@ -357,6 +397,8 @@ class OutOfCoreRun:
         )  # fmt: skip
 
     def _key(self, digest: str, cuts: str, finishing: BlockOutputConfig) -> str:
-        """What blocks that are done must have in common with this run: settings, versions, cuts and input."""
+        """What blocks that are done must have in common with this run: settings, versions, cuts and
+        input.
+        """
         bits = f"{finishing.row_bits} {finishing.class_bits} {self.keep_order}"
         return key_of_run(self.settings, digest, cuts, bits)

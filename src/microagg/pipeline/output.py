@@ -1,4 +1,6 @@
-"""The last passes: rows are written in order, what was written is verified, and takes its place with its manifests."""
+"""The last passes: rows are written in order, what was written is verified, and takes its place
+with its manifests.
+"""
 
 from __future__ import annotations
 
@@ -107,28 +109,47 @@ class ReleaseWriter:
         ]
         writing.put_in_place(pieces)
         facts = self.run, self.layout, self.finishing, self.grouped, content
-        notes = out_of_core_notes(*facts, found[0].measured, self.capped, self.taking.sizes, self._looks)
+        notes = out_of_core_notes(
+            *facts, found[0].measured, self.capped, self.taking.sizes, self._looks
+        )
         notes = (*self.taking.notes, *notes, *notes_on_earlier_releases(target, content), NOTE)
         return replace(found[0], notes=notes)
 
     def _release(self, content: dict[str, Any]) -> OnDiskRelease:
-        """The release with what was set aside for its figures; if somebody waits for a report, with what it has to look up."""
+        """The release with what was set aside for its figures; if somebody waits for a report, with
+        what it has to look up.
+        """
         run = self.run
-        measured = merge_block_stats(run, self.layout, self.finishing, self.grouped, self._anonymity.sizes)
+        measured = merge_block_stats(
+            run, self.layout, self.finishing, self.grouped, self._anonymity.sizes
+        )
         measured.kinds, measured.categories = self._kinds
         nothing = nw.from_native(pa.table({"": [0]}), eager_only=True)
         release = OnDiskRelease(
-            None, np.empty(0, np.int32), content["loss"], content, run.schema, self._anonymity, _arrow=pa.table({}),
-            _original=nothing, _written=self._added, _input=ReleaseInput.of(run.source, run.budget.chunk, run.budget.a_record),
-        )  # fmt: skip
+            None,
+            np.empty(0, np.int32),
+            content["loss"],
+            content,
+            run.schema,
+            self._anonymity,
+            _arrow=pa.table({}),
+            _original=nothing,
+            _written=self._added,
+            _input=ReleaseInput.of(run.source, run.budget.chunk, run.budget.a_record),
+        )
         release = OnDiskRelease.with_sample(measured, release)
         if run.reported:
             release.look_up(run.executor, run.telling)
         return release
 
     def _write(self, part: Path) -> None:
-        """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one task, into a file of its own."""
-        run, pieces = self.run, SpillIndex([SpillFile.of(told["path"], told) for told in self.grouped.pieces])
+        """Rows in the order of their keys, bucket by bucket, in pieces of a fixed size: by one
+        task, into a file of its own.
+        """
+        run, pieces = (
+            self.run,
+            SpillIndex([SpillFile.of(told["path"], told) for told in self.grouped.pieces]),
+        )
         if is_folder(run.target):
             self._write_parts(part, pieces)
             return
@@ -136,9 +157,15 @@ class ReleaseWriter:
         schema = self._schema()
         kinds, categories = self._categories(schema)
         given = (
-            str(run.target), with_kinds(schema, kinds), holdings, self.options, run.budget.at_once, kinds, categories,
+            str(run.target),
+            with_kinds(schema, kinds),
+            holdings,
+            self.options,
+            run.budget.at_once,
+            kinds,
+            categories,
             self._text_types(),
-        )  # fmt: skip
+        )
         if isinstance(run.executor, ThreadExecutor):
             digest = run.executor.run_exclusive(write_rows, str(part), *given, tell=self._written)
         else:
@@ -162,14 +189,20 @@ class ReleaseWriter:
     def _marked_schema(self) -> pa.Schema:
         schema = schema_in(self.grouped.pieces[0]["path"])
         coarse = filter(self._is_coarse, schema.names)
-        return with_metadata_of(schema.empty_table(), self.run.source.schema.empty_table(), coarse).schema
+        return with_metadata_of(
+            schema.empty_table(), self.run.source.schema.empty_table(), coarse
+        ).schema
 
     def _text_types(self) -> dict[str, TextType]:
         """The texts that are values in a file with types; none where the file has no types."""
-        return text_types_in(self._marked_schema()) if format_to_write(self.run.target).typed else {}
+        return (
+            text_types_in(self._marked_schema()) if format_to_write(self.run.target).typed else {}
+        )
 
     def _write_parts(self, folder: Path, pieces: SpillIndex) -> None:
-        """The same into a folder of parts: each by a task of its own, which reads the buckets that hold its rows."""
+        """The same into a folder of parts: each by a task of its own, which reads the buckets that
+        hold its rows.
+        """
         run = self.run
         plan = PartsWriting.of(pieces, 1 << self.finishing.row_bits, self.layout.records)
         names, runs, digests = run.schema.released(), [], {}
@@ -189,11 +222,17 @@ class ReleaseWriter:
         }
 
     def _categories(self, schema: pa.Schema) -> tuple[dict[str, Any], dict[str, pa.Array]]:
-        """The types of columns of categories, and those categories that are released, in their order."""
+        """The types of columns of categories, and those categories that are released, in their
+        order.
+        """
         kinds = {}
         for name, own in self.finishing.categories.items():
             given: Any = self.run.source.schema.field(name).type
-            if name in schema.names and schema.field(name).type == own.type and not self._is_coarse(name):
+            if (
+                name in schema.names
+                and schema.field(name).type == own.type
+                and not self._is_coarse(name)
+            ):
                 kinds[name] = pa.dictionary(INDEX_TYPE, own.type, given.ordered)
         self._kinds: tuple[dict[str, Any], dict[str, pa.Array]] = kinds, {}
         if not kinds:
@@ -206,7 +245,10 @@ class ReleaseWriter:
         whole = self.finishing.categories
         self._kinds = (
             kinds,
-            {name: used_among(whole[name], used[name], ordered=kind.ordered) for name, kind in kinds.items()},
+            {
+                name: used_among(whole[name], used[name], ordered=kind.ordered)
+                for name, kind in kinds.items()
+            },
         )
         return self._kinds
 
@@ -221,17 +263,32 @@ class ReleaseWriter:
         run = self.run
         release_unused_memory()
         written = read_back(
-            part, format_to_write(run.target), self._schema(), self.options, run.executor, self.room, lambda records: None
-        )  # fmt: skip
+            part,
+            format_to_write(run.target),
+            self._schema(),
+            self.options,
+            run.executor,
+            self.room,
+            lambda records: None,
+        )
         if written.schema.names != run.schema.released():
-            raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+            raise GuaranteeError(
+                "the file does not have the columns it should; nothing was written."
+            )
         if written.records != self.layout.records:
             raise GuaranteeError(
-                "the output has lost or gained records; nothing was written. This is a bug: report it."
+                "the output has lost or gained records; nothing was written. This is a "
+                "bug: report it."
             )
-        others = tuple(name for name in run.schema.released() if name not in run.schema.names(Role.QUASI))
+        others = tuple(
+            name for name in run.schema.released() if name not in run.schema.names(Role.QUASI)
+        )
         passes = ChunkMap(
-            written, written.chunks(run.budget.chunk), run.executor, run.telling, run.budget.a_record
+            written,
+            written.chunks(run.budget.chunk),
+            run.executor,
+            run.telling,
+            run.budget.a_record,
         )
         rows, looks, pieces = RowSums(), {}, []
         self._different: dict[str, tuple[int, int]] = {}
@@ -304,37 +361,50 @@ class ReleaseWriter:
             (hashes.holding([bucket]), of_groups.holding([bucket]), promised)
             for bucket in range(1 << self.finishing.class_bits)
         )
-        counted, recount = ClassCounts(), GuaranteeRecount(() if promised is None else promised.columns)
+        counted, recount = (
+            ClassCounts(),
+            GuaranteeRecount(() if promised is None else promised.columns),
+        )
         promise = self.run.settings.promise
         needs = itertools.repeat(self.run.budget.a_bucket)
-        for more in self.run.executor.map_ordered(count_bucket, given, self.run.budget.at_once, needs):
+        for more in self.run.executor.map_ordered(
+            count_bucket, given, self.run.budget.at_once, needs
+        ):
             counted.combine(more, promise)
             recount.combine(more)
         k = self.run.settings.k
         failing = sum(count for size, count in counted.sizes.items() if size < k)
         if failing or counted.records != self.layout.records:
             raise GuaranteeError(
-                f"the output is not {k}-anonymous: {failing} of its {sum(counted.sizes.values())} classes are too "
+                f"the output is not {k}-anonymous: {failing} of its "
+                f"{sum(counted.sizes.values())} classes are too "
                 "small; nothing was written."
             )
         if counted.met != counted.released:
             raise GuaranteeError(
-                "the file does not have its rows in the order it should, so that their units are not known; nothing was written."
+                "the file does not have its rows in the order it should, so that their "
+                "units are not known; nothing was written."
             )
         recount.check_others()
         promise.check_failing(counted.findings, sum(counted.sizes.values()))
         if promise and not counted.findings:
-            raise GuaranteeError("what is promised was not looked at, so nothing was written; report it.")
+            raise GuaranteeError(
+                "what is promised was not looked at, so nothing was written; report it."
+            )
         return counted
 
     def _may_name(self, passes: ChunkMap, facts: ProfileStats) -> bool:
-        """Whether a column may name people; values are counted only where their number decides it."""
+        """Whether a column may name people; values are counted only where their number decides
+        it.
+        """
         return rules.may_name(self._look(passes, facts, rules.may_name))
 
     def _look(
         self, passes: ChunkMap, facts: ProfileStats, decide: Callable[[ColumnProfile], object]
     ) -> ColumnProfile:
-        """What a column looks like, as far as that decides something; more different values make it more likely, never less."""
+        """What a column looks like, as far as that decides something; more different values make it
+        more likely, never less.
+        """
         least, most = (facts.look(each, each) for each in (min(1, facts.values), facts.values))
         if facts.texts is not None or decide(least) == decide(most):
             return most
@@ -343,7 +413,9 @@ class ReleaseWriter:
         return facts.look(*self._different[facts.name])
 
     def _look_for_notes(self, passes: ChunkMap, facts: ProfileStats) -> ColumnProfile:
-        """What a column looks like to `notes_on_looks`: whether nearly every record has its own value, a sample of the values tells."""
+        """What a column looks like to `notes_on_looks`: whether nearly every record has its own
+        value, a sample of the values tells.
+        """
         found = self._look(passes, facts, names_somebody)
         if facts.texts is not None:
             return found
@@ -358,7 +430,9 @@ class ReleaseWriter:
         pieces = SpillIndex(
             [
                 SpillFile.of(told["path"], told)
-                for told in passes.map_chunks("verifying", values_chunk, name, bits, str(self.room), place)
+                for told in passes.map_chunks(
+                    "verifying", values_chunk, name, bits, str(self.room), place
+                )
             ]
         )
         different, single = 0, 0
@@ -378,9 +452,12 @@ class ReleaseWriter:
         )  # fmt: skip
         width = len(layout.variables)
         filled, blanked = (
-            tuple(sum(each[name][j] for each in told) for j in range(width)) for name in ("filled", "blanked")
+            tuple(sum(each[name][j] for each in told) for j in range(width))
+            for name in ("filled", "blanked")
         )
-        how = tuple(aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables)
+        how = tuple(
+            aggregate_of(variable, run.settings.aggregates).name for variable in layout.variables
+        )
         cells = Cells(layout.variables, np.broadcast_to(0.0, (layout.records, width)))
         rounds = [name == "mean" and run.settings.precision == "column" for name in how]
         decimals = [
@@ -388,15 +465,29 @@ class ReleaseWriter:
             for each, rounded in zip(self.finishing.precisions, rounds, strict=True)
         ]
         nothing = np.empty(0, np.int32)
-        made = Aggregated(cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None)
+        made = Aggregated(
+            cells, how, decimals, np.zeros((0, width), bool), filled, blanked, nothing, None
+        )
         loss, share = self._loss(counted)
         return internal_manifest(
-            settings=run.settings, schema=run.schema, found=Grouping(nothing, self.grouped.chosen), space=layout.space,
-            made=made, source=self.digest, file=run.path.name, loss=loss, largest_share=share,
-            anonymity=self._anonymity, capped=self.capped, exposure=exposure, weighting=self._weighting(),
-            strata=self.taking.strata_as_data(), dropped=self.taking.dropped, sketch=self.taking.found.sketch,
+            settings=run.settings,
+            schema=run.schema,
+            found=Grouping(nothing, self.grouped.chosen),
+            space=layout.space,
+            made=made,
+            source=self.digest,
+            file=run.path.name,
+            loss=loss,
+            largest_share=share,
+            anonymity=self._anonymity,
+            capped=self.capped,
+            exposure=exposure,
+            weighting=self._weighting(),
+            strata=self.taking.strata_as_data(),
+            dropped=self.taking.dropped,
+            sketch=self.taking.found.sketch,
             rules=self._rules(),
-        )  # fmt: skip
+        )
 
     def _rules(self) -> list[dict[str, Any]]:
         """The sums that hold in the released rows."""

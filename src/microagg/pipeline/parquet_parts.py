@@ -1,4 +1,6 @@
-"""The rows of a release as a folder of parts, each written by a task of its own: as many at once as there are workers."""
+"""The rows of a release as a folder of parts, each written by a task of its own: as many at once as
+there are workers.
+"""
 
 from __future__ import annotations
 
@@ -53,18 +55,27 @@ class PartsWriting:
         return PartsWriting(pieces, pieces.counts(buckets), records)
 
     def tasks(self) -> Iterator[tuple[int, int, int, tuple[Holding, ...]]]:
-        """For each part: its number, how many rows of the first of its buckets come before it, how many it has, and where its buckets lie."""
+        """For each part: its number, how many rows of the first of its buckets come before it, how
+        many it has, and where its buckets lie.
+        """
         ends = np.cumsum(self.counts)
         for number, first in enumerate(range(0, self.records, parquet_folder.RECORDS_IN_A_PART)):
             count = min(parquet_folder.RECORDS_IN_A_PART, self.records - first)
             begin = int(np.searchsorted(ends, first, side="right"))
             end = int(np.searchsorted(ends, first + count, side="left")) + 1
             before = first - int(ends[begin] - self.counts[begin])
-            yield number, before, count, tuple(self.pieces.holding([each]) for each in range(begin, end))
+            yield (
+                number,
+                before,
+                count,
+                tuple(self.pieces.holding([each]) for each in range(begin, end)),
+            )
 
     @contextlib.contextmanager
     def work_folder(self, folder: Path) -> Iterator[Path]:
-        """Where parts are written that are then moved to a folder: whoever is late, or thought to be dead, puts nothing there any more."""
+        """Where parts are written that are then moved to a folder: whoever is late, or thought to
+        be dead, puts nothing there any more.
+        """
         place = journal.beside(folder.with_name(_name_of(folder)), PART)
         system.create_folder(place)
         try:
@@ -89,7 +100,9 @@ def write_part_of(
     categories: dict[str, pa.Array],
     types: dict[str, TextType],
 ) -> WrittenPart:
-    """A task: write some of the rows that lie there, in the order of their keys; under a name of its own until it is whole."""
+    """A task: write some of the rows that lie there, in the order of their keys; under a name of
+    its own until it is whole.
+    """
     path = Path(folder, parquet_folder.part_name(number))
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     runs: list[bytes] = []

@@ -1,6 +1,8 @@
-"""Tables through pipes: what comes from standard input, or goes to standard output, lies meanwhile in files that nobody else can read.
+"""Tables through pipes: what comes from standard input, or goes to standard output, lies meanwhile
+in files that nobody else can read.
 
-A release is written there as to any place, read back and verified. Only then does anything go to standard output.
+A release is written there as to any place, read back and verified. Only then does anything go to
+standard output.
 """
 
 from __future__ import annotations
@@ -36,10 +38,14 @@ def is_pipe(path: Path | None) -> bool:
 
 
 @contextlib.contextmanager
-def private_files(source: Path, target: Path | None, comes: BinaryIO | None) -> Iterator[tuple[Path, Path]]:
-    """(a file with what is to be read, a place for what is to be written): their own where they are files, else private ones.
+def private_files(
+    source: Path, target: Path | None, comes: BinaryIO | None
+) -> Iterator[tuple[Path, Path]]:
+    """(a file with what is to be read, a place for what is to be written): their own where they are
+    files, else private ones.
 
-    They are gone at the end, also when the process is asked to end. Sentences call them standard input and output.
+    They are gone at the end, also when the process is asked to end. Sentences call them standard
+    input and output.
     """
     if not is_pipe(source) and not is_pipe(target):
         yield source, target or source
@@ -57,7 +63,9 @@ def private_files(source: Path, target: Path | None, comes: BinaryIO | None) -> 
 
 
 def check_manifest_places(*places: Path | None) -> None:
-    """Make sure that manifests can be written where they are wanted, and replace manifests at most."""
+    """Make sure that manifests can be written where they are wanted, and replace manifests at
+    most.
+    """
     wanted = [place for place in places if place is not None]
     if len({str(place.absolute()) for place in wanted}) < len(wanted):
         raise InputError("the internal and the public manifest cannot be the same file; name two.")
@@ -69,7 +77,9 @@ def check_manifest_places(*places: Path | None) -> None:
 def hand_over(
     release: Path, out: BinaryIO, *, manifest: Path | None = None, public: Path | None = None
 ) -> None:
-    """Put the manifests of a verified file where they are wanted, then give the file out as it is."""
+    """Put the manifests of a verified file where they are wanted, then give the file out as it
+    is.
+    """
     for found, place in zip(manifest_paths(release), (manifest, public), strict=True):
         if place is not None:
             write_text(place, found.read_text("utf-8"), private=place is manifest)
@@ -107,7 +117,11 @@ def _ended_in_order() -> Iterator[None]:
     def end(number: int, _: Any) -> None:
         raise SystemExit(128 + number)
 
-    before = {each: signal.signal(each, end) for each in ENDING if signal.getsignal(each) is signal.SIG_DFL}
+    before = {
+        each: signal.signal(each, end)
+        for each in ENDING
+        if signal.getsignal(each) is signal.SIG_DFL
+    }
     try:
         yield
     finally:

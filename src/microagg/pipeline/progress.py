@@ -8,15 +8,26 @@ from dataclasses import dataclass
 from microagg.problem.problem import Progress
 
 COSTS = {
-    "scanning": 2, "counting": 1, "measuring": 1, "turning": 1, "sampling": 1, "routing": 3, "grouping": 60, "mending borders": 20, "writing": 4,
-    "verifying": 4, "looking up": 4,
-}  # fmt: skip
+    "scanning": 2,
+    "counting": 1,
+    "measuring": 1,
+    "turning": 1,
+    "sampling": 1,
+    "routing": 3,
+    "grouping": 60,
+    "mending borders": 20,
+    "writing": 4,
+    "verifying": 4,
+    "looking up": 4,
+}
 """What a record costs in each pass, about, as a progress bar sees it."""
 
 
 @dataclass
 class PassProgress:
-    """How far the passes are: told to a progress bar by records, the passes weighted by what they cost."""
+    """How far the passes are: told to a progress bar by records, the passes weighted by what they
+    cost.
+    """
 
     progress: Progress | None
     records: int

@@ -1,7 +1,8 @@
-"""The aggregate `draw` beyond memory: what a group draws depends on its number among all groups, which is known when all are found.
+"""The aggregate `draw` beyond memory: what a group draws depends on its number among all groups,
+which is known when all are found.
 
-So blocks set their groups aside, with the first record of each; groups are numbered by these, range of records by range; and then
-each block makes what its groups release.
+So blocks set their groups aside, with the first record of each; groups are numbered by these, range
+of records by range; and then each block makes what its groups release.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def write_groups(
     labels: np.ndarray,
     path: str,
 ) -> dict[str, Any]:
-    """In place of `write_block_output`: keep the records of a block with their groups, and the first record of each group by its range."""
+    """In place of `write_block_output`: keep the records of a block with their groups, and the
+    first record of each group by its range.
+    """
     finishing, records = about
     _, at = np.unique(labels, return_index=True)
     first = rows.column(NUMBER).to_numpy()[at]
@@ -72,7 +75,8 @@ def draw_values(
     ranges = 1 << about[0].class_bits
     numbered = _numbered(executor, paths, ranges, room)
     given = (
-        (place, path, numbered.holding([place]), layout, about, str(room)) for place, path in enumerate(paths)
+        (place, path, numbered.holding([place]), layout, about, str(room))
+        for place, path in enumerate(paths)
     )
     sizes = [sum(count for _, count in told["index"]) for told in grouped.pieces]
     needs = (size * a_record for size in sizes)
@@ -85,7 +89,10 @@ def draw_values(
 def _numbered(executor: Executor, paths: Sequence[str], ranges: int, room: Path) -> SpillIndex:
     """The numbers of all groups, by block."""
     firsts = SpillIndex(
-        [SpillFile.of(f"{path}.firsts", read_result(f"{path}.firsts") or {"index": []}) for path in paths]
+        [
+            SpillFile.of(f"{path}.firsts", read_result(f"{path}.firsts") or {"index": []})
+            for path in paths
+        ]
     )
     counts = firsts.counts(ranges)
     before = np.cumsum(counts) - counts
@@ -114,7 +121,10 @@ def number_groups(
             block.append(np.full(batch.num_rows, own))
     order = np.argsort(np.concatenate(first), kind="stable")
     table = pa.table(
-        {"group": np.concatenate(group)[order], "number": before + np.arange(len(order), dtype=np.int64)}
+        {
+            "group": np.concatenate(group)[order],
+            "number": before + np.arange(len(order), dtype=np.int64),
+        }
     )
     return {**write_spill_file(path, table, np.concatenate(block)[order], {}), "path": path}
 
@@ -127,7 +137,9 @@ def finish_drawn(
     about: tuple[BlockOutputConfig, int],
     folder: str,
 ) -> dict[str, Any]:
-    """A task: what the groups of a block release that were set aside, now that their numbers are known."""
+    """A task: what the groups of a block release that were set aside, now that their numbers are
+    known.
+    """
     target = f"{folder}/drawn-{place}.arrow"
     if (told := read_result(target)) is not None:
         return {**told, "path": target}

@@ -1,4 +1,6 @@
-"""What was written, to be verified: read by record number where it has types, taken in again as text where it has none."""
+"""What was written, to be verified: read by record number where it has types, taken in again as
+text where it has none.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ def write_rows(
     categories: dict[str, pa.Array],
     types: dict[str, TextType],
 ) -> str:
-    """A task: write the rows that lie there to a file, in the order of their keys; returns the digest of what was written.
+    """A task: write the rows that lie there to a file, in the order of their keys; returns the
+    digest of what was written.
 
     `types` are those of texts that are values in a file with types.
     """
@@ -45,12 +46,18 @@ def write_rows(
     records = 0
     in_pieces = format_to_write(Path(target)).in_pieces
     assert in_pieces is not None
-    with in_pieces(Path(part), with_values(schema.empty_table(), types).schema, **options) as write_piece:
-        for rows in in_pieces_of(threads.map_ordered(sorted_bucket, ((each,) for each in holdings), at_once)):
+    with in_pieces(
+        Path(part), with_values(schema.empty_table(), types).schema, **options
+    ) as write_piece:
+        for rows in in_pieces_of(
+            threads.map_ordered(sorted_bucket, ((each,) for each in holdings), at_once)
+        ):
             if is_cancelled():
                 raise Cancelled("stopped; nothing was written.")
             rows = with_categories(rows, kinds, categories)
-            marked = rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema)
+            marked = (
+                rows if schema.equals(rows.schema, check_metadata=True) else _marked(rows, schema)
+            )
             write_piece(with_values(marked, types))
             tell(rows.num_rows)
             runs += digests_of_runs(rows)
@@ -63,7 +70,9 @@ def _marked(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> tuple[str, str]:
-    """A task: the same into the spill, under a name of its own until it is whole; returns where it lies, and its digest."""
+    """A task: the same into the spill, under a name of its own until it is whole; returns where it
+    lies, and its digest.
+    """
     path = Path(room, f"rows-{secrets.token_hex(8)}.whole")
     part = Path(f"{path}.part")
     with explain_full_disk("while the rows were written"):
@@ -109,7 +118,10 @@ def values_in_piece(path: str, names: Sequence[str]) -> dict[str, pa.Array]:
     """A task: the different values that some columns of a piece have."""
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
         rows = pa.Table.from_batches(
-            [reader.get_batch(place).select(list(names)) for place in range(reader.num_record_batches)]
+            [
+                reader.get_batch(place).select(list(names))
+                for place in range(reader.num_record_batches)
+            ]
         )
     return {name: used_in(rows.column(name)) for name in names}
 

@@ -39,12 +39,14 @@ def partition(
     progress: Progress | bool | None = None,
     **params: Any,
 ) -> np.ndarray:
-    """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k; returns int32 labels.
+    """Group the rows of a matrix, taken as they are (no scaling), into groups of at least k;
+    returns int32 labels.
 
-    `confidential` is a matrix or a column that l, t and some methods need: floats are taken as numbers, anything else as
-    categories. With `l` (l-diversity: `diversity` is "distinct", "entropy" or "recursive", the last with `c`) or `t`
-    (t-closeness), every group meets it; if the method does not enforce it, groups that miss it are merged. With `refine`,
-    the method's groups are improved by local search. `threads` (by default one per processor) affects the time, never
+    `confidential` is a matrix or a column that l, t and some methods need: floats are taken as
+    numbers, anything else as categories. With `l` (l-diversity: `diversity` is "distinct",
+    "entropy" or "recursive", the last with `c`) or `t` (t-closeness), every group meets it; if the
+    method does not enforce it, groups that miss it are merged. With `refine`, the method's groups
+    are improved by local search. `threads` (by default one per processor) affects the time, never
     the groups.
 
     >>> partition([[1.0], [1.1], [9.0], [9.2]], k=2, method="mdav").tolist()
@@ -71,10 +73,13 @@ def problem_with(
     units: Attribute | None = None,
     columns: int | None = None,
 ) -> Problem:
-    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of how many the points are axes."""
+    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of
+    how many the points are axes.
+    """
     if promise and method.scope != "record":
         raise InputError(
-            f"method {method.name} groups each column on its own, so it cannot guarantee l, t or units; choose another method."
+            f"method {method.name} groups each column on its own, so it cannot guarantee "
+            f"l, t or units; choose another method."
         )
     problem = Problem.of(points, k, confidential=attributes, threads=threads)
     promise.check_impossible(attributes, units)
@@ -91,23 +96,30 @@ def run_method(
     progress: Progress | bool | None = None,
     strata: np.ndarray | None = None,
 ) -> Grouping:
-    """Run a method and check what it returns before anybody relies on it. `progress=True` shows a bar.
+    """Run a method and check what it returns before anybody relies on it. `progress=True` shows a
+    bar.
 
-    Groups that miss l, t or units are merged with others; with `refine`, local search follows, which never breaks a guarantee. With `strata`
-    (n,), numbered from 0, all of that is done within each stratum, whose records keep the promise as one group: the caller ensures it.
+    Groups that miss l, t or units are merged with others; with `refine`, local search follows,
+    which never breaks a guarantee. With `strata` (n,), numbered from 0, all of that is done within
+    each stratum, whose records keep the promise as one group: the caller ensures it.
     """
     if refine and method.scope != "record":
-        raise InputError(f"method {method.name} groups each column on its own; its groups cannot be refined.")
+        raise InputError(
+            f"method {method.name} groups each column on its own; its groups cannot be refined."
+        )
     method.check_unfit(problem)
     rng = random.seeded(seed, method.name)
     with handle_interrupt(), shown(progress, f"grouping {len(problem.points):,} records") as told:
         if strata is None:
             found = _complete(method, problem, params, rng=rng, refine=refine, progress=told)
         else:
-            found = _in_strata(method, problem, params, strata, rng=rng, refine=refine, progress=told)
+            found = _in_strata(
+                method, problem, params, strata, rng=rng, refine=refine, progress=told
+            )
             _check_bad_labels(found.labels, problem, method)
         if told is not None:
-            with contextlib.suppress(StopSearch):  # the search is over: there is nothing left to stop
+            # the search is over: there is nothing left to stop
+            with contextlib.suppress(StopSearch):
                 told(len(problem.points), len(problem.points))
     return found
 
@@ -149,7 +161,9 @@ def _in_strata(
     refine: bool,
     progress: Progress | None,
 ) -> Grouping:
-    """What a method finds within each stratum. A limit of time is one for all of them, and `stop_after` counts through them."""
+    """What a method finds within each stratum. A limit of time is one for all of them, and
+    `stop_after` counts through them.
+    """
     watch = Watch(progress, len(problem.points), **{name: params.get(name) for name in STOPPING})
     searches = _searches(method, params)
 
@@ -175,7 +189,10 @@ def strata_progress(sizes: np.ndarray, method: str) -> str:
     '2 strata of 5 to 7 records, auto within each'
     """
     strata = "stratum" if len(sizes) == 1 else "strata"
-    return f"{len(sizes):,} {strata} of {sizes.min():,} to {sizes.max():,} records, {method} within each"
+    return (
+        f"{len(sizes):,} {strata} of {sizes.min():,} to {sizes.max():,} records, {method} "
+        f"within each"
+    )
 
 
 def _searches(method: Method, params: dict[str, Any]) -> bool:
@@ -185,7 +202,9 @@ def _searches(method: Method, params: dict[str, Any]) -> bool:
 
 
 def _stopped_for_good(progress: Progress) -> Progress:
-    """A progress that cancels where it would stop: what has no checkpoints could not be repeated up to there."""
+    """A progress that cancels where it would stop: what has no checkpoints could not be repeated up
+    to there.
+    """
 
     def tell(done: int, total: int) -> None:
         try:
@@ -204,7 +223,10 @@ def _enforced(found: Grouping, problem: Problem) -> Grouping:
     if labels is found.labels:
         return found
     before, after = int(found.labels.max()) + 1, int(labels.max()) + 1
-    told = f"for {problem.accept.promise.name}, {before:,} groups became {after:,}: those that missed it were merged"
+    told = (
+        f"for {problem.accept.promise.name}, {before:,} groups became {after:,}: those that "
+        f"missed it were merged"
+    )
     return replace(found, labels=labels, chosen=(*found.chosen, told))
 
 

@@ -1,4 +1,6 @@
-"""Which records take part: those without gaps, where others are to be left out, and those of strata that can be grouped."""
+"""Which records take part: those without gaps, where others are to be left out, and those of strata
+that can be grouped.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,18 @@ if TYPE_CHECKING:
 
 
 def key_of_run(settings: Settings, *more: str) -> str:
-    """The same for runs that set the same aside: by their settings, by the versions of this program and its libraries, and by more."""
+    """The same for runs that set the same aside: by their settings, by the versions of this program
+    and its libraries, and by more.
+    """
     asked = json.dumps([settings.as_data(), versions_here()], sort_keys=True, default=str)
     return hashlib.sha256("\0".join([asked, *more]).encode()).hexdigest()
 
 
 @dataclass
 class RecordSelection:
-    """The records that take part in a release, and what is known of them; those left out are counted."""
+    """The records that take part in a release, and what is known of them; those left out are
+    counted.
+    """
 
     run: OutOfCoreRun
     passes: ChunkMap
@@ -79,11 +85,16 @@ class RecordSelection:
         notes: tuple[str, ...] = ()
         if self.dropped:
             notes = (f"left out, because a quasi-identifier was missing: {self.dropped:,} records",)
-        return notes + notes_on_left_out(self.strata_left_out, self.records_left_out, self.run.settings.k)
+        return notes + notes_on_left_out(
+            self.strata_left_out, self.records_left_out, self.run.settings.k
+        )
 
     def _leave_gaps_out(self) -> None:
         found, passes, settings = self.found, self.passes, self.run.settings
-        gaps = [gaps_in(column, facts) for column, facts in zip(found.variables, found.facts, strict=True)]
+        gaps = [
+            gaps_in(column, facts)
+            for column, facts in zip(found.variables, found.facts, strict=True)
+        ]
         if not any(gaps):
             return
         units_of_records(
@@ -96,7 +107,9 @@ class RecordSelection:
         self._scan()
 
     def _leave_strata_out(self) -> None:
-        """What t compares with changes with the records that are left out, so that it is asked again."""
+        """What t compares with changes with the records that are left out, so that it is asked
+        again.
+        """
         run, first = self.run, True
         while True:
             of_strata = self.found.strata
@@ -104,9 +117,14 @@ class RecordSelection:
                 StrataCodes.counted(self.passes, of_strata) if of_strata else (None, None)
             )
             self.promised, lacking = count_confidential(
-                self.passes, run.schema, run.settings, self.strata, run.budget.memory, self.found.categories,
+                self.passes,
+                run.schema,
+                run.settings,
+                self.strata,
+                run.budget.memory,
+                self.found.categories,
                 may_be_impossible=not first,
-            )  # fmt: skip
+            )
             sizes = self.sizes
             if self.strata is None or sizes is None:
                 return
@@ -120,21 +138,27 @@ class RecordSelection:
             first = False
 
     def _keep(self, task: Any, *given: Any) -> None:
-        """Go on with the records that a task sets aside; what identifies people does not come along."""
+        """Go on with the records that a task sets aside; what identifies people does not come
+        along.
+        """
         run, before = self.run, self.passes.source
         kept = {column.name for column in run.schema.columns if column.role is not Role.IDENTIFIER}
         names = tuple(name for name in before.schema.names if name in kept)
         compared = compared_columns(run.schema), self.found.chunk_digests
         key = key_of_run(run.settings, self.found.digest)[:16]
         path = f"{run.spill.folder}/left-{key}-{self._tables}"
-        self.passes = run.passes_over(kept_records(self.passes, task, names, *compared, *given, path))
+        self.passes = run.passes_over(
+            kept_records(self.passes, task, names, *compared, *given, path)
+        )
         if self._tables:
             for file in before.files:
                 system.remove(Path(file))
         self._tables += 1
 
     def _scan(self) -> None:
-        """Find out about these records; digest and sketch stay those of the table that was given."""
+        """Find out about these records; digest and sketch stay those of the table that was
+        given.
+        """
         run = self.run
         found = scan_columns(self.passes, run.schema, run.settings)
         self.found = replace(found, digest=self.found.digest, sketch=self.found.sketch)

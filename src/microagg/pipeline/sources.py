@@ -43,7 +43,9 @@ def is_open_file(given: Any) -> bool:
 
 
 def read_source(source: Any, settings: Settings) -> tuple[pa.Table, str]:
-    """Return the table of a path or an open file, and the name of the file; columns are typed as the settings say."""
+    """Return the table of a path or an open file, and the name of the file; columns are typed as
+    the settings say.
+    """
     if is_path(source):
         path = Path(source)
         return read_for_settings(path, settings_for_file(settings, path)), path.name
@@ -52,7 +54,9 @@ def read_source(source: Any, settings: Settings) -> tuple[pa.Table, str]:
 
 
 def path_of(given: Any, what: str) -> Any:
-    """Return a path as it is, and the path of an open file; `what` names the argument in an error."""
+    """Return a path as it is, and the path of an open file; `what` names the argument in an
+    error.
+    """
     from microagg.files.stores.locations import Url
 
     if is_path(given) or isinstance(given, Url):
@@ -62,13 +66,16 @@ def path_of(given: Any, what: str) -> Any:
         return Path(name)
     if what == "source" and is_open_file(given):
         raise InputError(
-            "source must be the path of a file; for an open file without a path, use ma.anonymize(file, …).save(target)."
+            "source must be the path of a file; for an open file without a path, use "
+            "ma.anonymize(file, …).save(target)."
         )
     raise InputError(f"{what} must be the path of a file, such as 'survey.csv'.")
 
 
 def read_for_settings(path: str | Path, settings: Settings) -> pa.Table:
-    """Return the table of a file or a folder of parts; columns of text files are typed as the settings say."""
+    """Return the table of a file or a folder of parts; columns of text files are typed as the
+    settings say.
+    """
     from microagg.files.chunks import is_in_parts, read_whole
     from microagg.files.reading import read_table
 
@@ -79,7 +86,9 @@ def read_for_settings(path: str | Path, settings: Settings) -> pa.Table:
 
 
 def settings_for_file(settings: Settings, path: str | Path | Url) -> Settings:
-    """Return the same settings with names in place of patterns: those of the columns of the file."""
+    """Return the same settings with names in place of patterns: those of the columns of the
+    file.
+    """
     from microagg.files.column_names import columns_of_file
 
     return expand_patterns(settings, lambda: columns_of_file(path, **settings.reading))
@@ -87,7 +96,9 @@ def settings_for_file(settings: Settings, path: str | Path | Url) -> Settings:
 
 @contextlib.contextmanager
 def _copied(file: Any) -> Iterator[Path]:
-    """Yield the path of a private copy of what is left to be read of an open file; errors call it by the file's name."""
+    """Yield the path of a private copy of what is left to be read of an open file; errors call it
+    by the file's name.
+    """
     with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
         unnamed = Path(folder) / "unnamed"
         try:
@@ -100,7 +111,9 @@ def _copied(file: Any) -> Iterator[Path]:
                 else:
                     shutil.copyfileobj(file, copy)
         except (OSError, ValueError, UnicodeError, TypeError):
-            raise InputError("the open file cannot be read; open it for reading, or give its path.") from None
+            raise InputError(
+                "the open file cannot be read; open it for reading, or give its path."
+            ) from None
         path = unnamed.rename(Path(folder) / _name_for(file, _as_bytes(first)))
         try:
             yield path
@@ -114,7 +127,9 @@ def _as_bytes(content: str | bytes) -> bytes:
 
 
 def _name_for(file: Any, beginning: bytes) -> str:
-    """Return a file name with the suffix of its format: its own name, or one by how the content begins."""
+    """Return a file name with the suffix of its format: its own name, or one by how the content
+    begins.
+    """
     from microagg.files.formats import formats
 
     name = getattr(file, "name", None)
@@ -122,6 +137,10 @@ def _name_for(file: Any, beginning: bytes) -> str:
     if isinstance(name, str) and any(name.lower().endswith(suffix) for suffix in known):
         return Path(name).name
     for format in formats():
-        if (format.typed or format.packing) and format.recognise is not bool and format.recognise(beginning):
+        if (
+            (format.typed or format.packing)
+            and format.recognise is not bool
+            and format.recognise(beginning)
+        ):
             return f"open file{format.suffixes[0]}"
     return "open file.csv"

@@ -1,8 +1,10 @@
-"""Releases from and to object stores: what is made is a release in a private folder of this machine first, verified there as any.
+"""Releases from and to object stores: what is made is a release in a private folder of this machine
+first, verified there as any.
 
-A store has neither locks nor renaming, and several files cannot take their places in one step. So the public manifest of what was there
-goes first, then the table takes its place, then the internal manifest, the public one last: a table beside its public manifest is whole and
-verified, and one without it is that of a run which was stopped between two verified releases.
+A store has neither locks nor renaming, and several files cannot take their places in one step. So
+the public manifest of what was there goes first, then the table takes its place, then the internal
+manifest, the public one last: a table beside its public manifest is whole and verified, and one
+without it is that of a run which was stopped between two verified releases.
 """
 
 from __future__ import annotations
@@ -25,15 +27,21 @@ INTERNAL = ".internal.json"
 MOST_EARLIER = 100
 """Internal manifests of other releases in the same folder that are looked at."""
 IN_A_STORE = (
-    "the internal manifest lies in the store beside the table, where no mode keeps it from others: whoever may read that folder of "
+    "the internal manifest lies in the store beside the table, where no mode keeps it "
+    "from others: whoever may read that folder of "
     "the store may read it"
 )
-SPILL_IN_A_STORE = "what is set aside does not go to a store, where everybody who may read it would see it; name a folder with spill."
+SPILL_IN_A_STORE = (
+    "what is set aside does not go to a store, where everybody who may read it would see it; "
+    "name a folder with spill."
+)
 
 
 @dataclass
 class StagedPaths:
-    """Where a run reads and writes: what was said where that is on this machine, else private places."""
+    """Where a run reads and writes: what was said where that is on this machine, else private
+    places.
+    """
 
     source: Path | Url
     target: str | Path
@@ -60,7 +68,9 @@ def staged_paths(
     *,
     resume: bool = False,
 ) -> Iterator[StagedPaths]:
-    """Places for a run from `source` to `target`; what it has put to the private one goes to the store in the end, if all went well."""
+    """Places for a run from `source` to `target`; what it has put to the private one goes to the
+    store in the end, if all went well.
+    """
     comes, goes = parse_location(source), parse_location(target)
     beside = None if spill is None else parse_location(spill)
     if isinstance(beside, Url):
@@ -98,7 +108,8 @@ def _check_same(source: Url, target: Url) -> None:
     same = [source, *(files_of(source) if is_in_parts(source) else ())]
     if str(target) in map(str, same):
         raise InputError(
-            "output and input are the same file; name another output, the original must not be lost."
+            "output and input are the same file; name another output, the original must "
+            "not be lost."
         )
 
 
@@ -121,24 +132,33 @@ def _fetched(source: Url, folder: Path) -> Path:
 
 
 def _fetch_anew(file: Url, place: Path) -> None:
-    """Copy a file to a place; what a killed run has left there may be half of it, or an older one."""
+    """Copy a file to a place; what a killed run has left there may be half of it, or an older
+    one.
+    """
     place.unlink(missing_ok=True)
     file.fetch(place)
 
 
 def _prime(target: Url, there: Path) -> None:
-    """Lay out what is at the target already, as far as it is looked at before it is replaced: how it begins, its manifests and labels,
-    and the manifests of other releases beside it."""
+    """Lay out what is at the target already, as far as it is looked at before it is replaced: how
+    it begins, its manifests and labels, and the manifests of other releases beside it.
+    """
     if target.address_is_folder and target.files():
         raise InputError(
-            f"{str(target)!r} has files in it, and many files of a store are not replaced in one step; name another folder, or remove them "
+            f"{str(target)!r} has files in it, and many files of a store are not "
+            f"replaced in one step; name another folder, or remove them "
             "first."
         )
     target.remove_left()
     beside = {each.name: each for each in target.with_name("").files()}
     own = {there.name: BEGINNING}
     earlier = [name for name in beside if name.endswith(INTERNAL)][:MOST_EARLIER]
-    for name in (*own, *(each.name for each in manifest_paths(there)), there.name + ENDING, *earlier):
+    for name in (
+        *own,
+        *(each.name for each in manifest_paths(there)),
+        there.name + ENDING,
+        *earlier,
+    ):
         place = there.with_name(name)
         if name in beside and not place.exists():
             beside[name].fetch(place, own.get(name))
@@ -162,7 +182,11 @@ def _publish(there: Path, target: Url) -> None:
         for (place, each), part in zip(files, sent, strict=True):
             place.take(part, each)
     except InputError as error:
-        how = "not all of its files have taken their places" if begun else "nothing of it has taken its place"
+        how = (
+            "not all of its files have taken their places"
+            if begun
+            else "nothing of it has taken its place"
+        )
         raise InputError(
             f"{str(error).rstrip('.')}; the release is verified, but {how}: try again."
         ) from None
@@ -179,7 +203,9 @@ def _named(there: Path, target: Url) -> Iterator[None]:
         yield
     except MicroaggError as error:
         told = (
-            str(error).replace(str(there), str(target)).replace(str(there.parent), str(target.with_name("")))
+            str(error)
+            .replace(str(there), str(target))
+            .replace(str(there.parent), str(target.with_name("")))
         )
         error.args = (told, *error.args[1:])
         raise

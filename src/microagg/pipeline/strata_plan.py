@@ -1,4 +1,6 @@
-"""The strata of a table beyond memory: which one a record belongs to, and how each is worked on by itself; without strata, one for all."""
+"""The strata of a table beyond memory: which one a record belongs to, and how each is worked on by
+itself; without strata, one for all.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from microagg.table.columns.distinct import distinct
 
 @dataclass(frozen=True)
 class StrataCodes:
-    """Which stratum a record belongs to: numbered by the ascending order of values, column by column, what is missing last."""
+    """Which stratum a record belongs to: numbered by the ascending order of values, column by
+    column, what is missing last.
+    """
 
     names: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
@@ -59,7 +63,9 @@ def combinations_chunk(
     source: Any, first: int, count: int, strata: StrataCodes
 ) -> tuple[np.ndarray, np.ndarray]:
     """A task: the combinations of levels in a chunk, and how often each occurs."""
-    return np.unique(strata.combinations(source.read(first, count, strata.names)), return_counts=True)
+    return np.unique(
+        strata.combinations(source.read(first, count, strata.names)), return_counts=True
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,9 @@ class StratumPlan:
 
     @staticmethod
     def of(records: int, rng: np.ndarray, axes: int, k: int, of_records: int) -> StratumPlan:
-        """One with these random numbers, drawn as `auto` draws them: for the sample, the blocks, the shifted blocks."""
+        """One with these random numbers, drawn as `auto` draws them: for the sample, the blocks,
+        the shifted blocks.
+        """
         state = int(rng[0])
         if of_records <= blockwise.MOST_AS_ONE or records <= largest_block(axes, k):
             return StratumPlan(records, state, False)
@@ -99,15 +107,22 @@ class StratumPlan:
 
     def rng(self, number: int) -> np.ndarray:
         """The random numbers of one of its blocks, or of the whole where it has none."""
-        return rng_of_part(self.seed, number) if self.in_blocks else np.array([self.state], np.uint64)
+        return (
+            rng_of_part(self.seed, number) if self.in_blocks else np.array([self.state], np.uint64)
+        )
 
 
-def strata_plans(sizes: Sequence[int], seed: int, axes: int, k: int, *, strata: bool) -> list[StratumPlan]:
-    """A territory for each stratum, or one: with the random numbers that `run_method` gives each of them in memory."""
+def strata_plans(
+    sizes: Sequence[int], seed: int, axes: int, k: int, *, strata: bool
+) -> list[StratumPlan]:
+    """A territory for each stratum, or one: with the random numbers that `run_method` gives each of
+    them in memory.
+    """
     rng, whole = random.seeded(seed, "auto"), sum(sizes)
     if not strata:
         return [StratumPlan.of(whole, rng, axes, k, whole)]
     drawn = int(random.next_integer(rng))
     return [
-        StratumPlan.of(size, rng_of_part(drawn, number), axes, k, whole) for number, size in enumerate(sizes)
+        StratumPlan.of(size, rng_of_part(drawn, number), axes, k, whole)
+        for number, size in enumerate(sizes)
     ]

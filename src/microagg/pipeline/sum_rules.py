@@ -1,4 +1,6 @@
-"""Sums between columns of a table that does not fit into memory: found and confirmed chunk by chunk."""
+"""Sums between columns of a table that does not fit into memory: found and confirmed chunk by
+chunk.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def records_in_pieces(
         [each.name for each in chosen],
         [each.single for each in chosen],
         lambda: _added(
-            executor.map_ordered(totals_in_piece, ((path, chosen) for path in paths), at_once), len(chosen)
+            executor.map_ordered(totals_in_piece, ((path, chosen) for path in paths), at_once),
+            len(chosen),
         ),
         lambda relations: _counted(
             executor.map_ordered(
@@ -64,18 +67,26 @@ def _counted(counts: Iterable[Sequence[Confirmed]], relations: int) -> list[Conf
     return found
 
 
-def totals_chunk(source: Any, first: int, count: int, variables: tuple[Variable, ...]) -> RelationTotals:
+def totals_chunk(
+    source: Any, first: int, count: int, variables: tuple[Variable, ...]
+) -> RelationTotals:
     """A task: the random totals of the columns of a chunk."""
     cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
     return RelationTotals.of(cells.values, range(len(variables)), first)
 
 
 def confirm_chunk(
-    source: Any, first: int, count: int, variables: tuple[Variable, ...], relations: tuple[Relation, ...]
+    source: Any,
+    first: int,
+    count: int,
+    variables: tuple[Variable, ...],
+    relations: tuple[Relation, ...],
 ) -> list[Confirmed]:
     """A task: in how many records of a chunk relations hold."""
     cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
-    return confirm(cells.values, range(len(variables)), relations, [each.single for each in variables])
+    return confirm(
+        cells.values, range(len(variables)), relations, [each.single for each in variables]
+    )
 
 
 def totals_in_piece(path: str, variables: tuple[Variable, ...]) -> RelationTotals:
@@ -93,5 +104,9 @@ def confirm_in_piece(
 def _rows(path: str, variables: Sequence[Variable]) -> pa.Table:
     names = [each.name for each in variables]
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
-        batches = [reader.get_batch(place).select(names) for place in range(reader.num_record_batches)]
-        return pa.Table.from_batches(batches, pa.schema([reader.schema.field(name) for name in names]))
+        batches = [
+            reader.get_batch(place).select(names) for place in range(reader.num_record_batches)
+        ]
+        return pa.Table.from_batches(
+            batches, pa.schema([reader.schema.field(name) for name in names])
+        )

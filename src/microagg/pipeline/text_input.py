@@ -1,4 +1,6 @@
-"""Text files as input beyond memory: about how large their tables are, and those tables, taken in."""
+"""Text files as input beyond memory: about how large their tables are, and those tables, taken
+in.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,11 @@ def estimate_size(path: Path) -> SizeEstimate | None:
 
 
 def _unpacked_beginning(first: bytes, size: int, packing: str) -> tuple[bytes, int]:
-    """The first bytes that a packed file of this size unpacks to, and about how many there are in all.
+    """The first bytes that a packed file of this size unpacks to, and about how many there are in
+    all.
 
-    `first` is how the file begins. What that unpacks to is counted and not kept, for it may be any number of bytes.
+    `first` is how the file begins. What that unpacks to is counted and not kept, for it may be any
+    number of bytes.
     """
     beginning, count = bytearray(), 0
     with (

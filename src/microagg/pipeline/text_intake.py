@@ -1,4 +1,6 @@
-"""Text files taken in: read once from end to end, set aside as pieces of Arrow that can be read by record number."""
+"""Text files taken in: read once from end to end, set aside as pieces of Arrow that can be read by
+record number.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from microagg.files.text.csv_format import (
 )
 from microagg.files.text.decoding import Source as Text
 from microagg.files.text.decoding import open_text
-from microagg.files.text.dialect import Dialect, asks_for_signs, note_on_encoding, signs_of, with_signs
+from microagg.files.text.dialect import (
+    Dialect,
+    asks_for_signs,
+    note_on_encoding,
+    signs_of,
+    with_signs,
+)
 from microagg.files.text.dialect import tell as tell_notes
 from microagg.files.text.headers import FirstRow
 from microagg.files.text.locale_columns import in_plain_terms
@@ -82,7 +90,9 @@ class TextFile:
         """Its records, as columns of text, some at a time."""
         how = Path(self.path), self.packing, self.delimiter, self.names
         dialect: Any = {"header": self.header, "quotes": self.quotes, "skipped": self.skipped}
-        batches = map(pa.Table.from_batches, ([batch] for batch in batches_of_text(*how, **dialect)))
+        batches = map(
+            pa.Table.from_batches, ([batch] for batch in batches_of_text(*how, **dialect))
+        )
         if self.gaps:
             names = [self.names[place] for place in self.gaps]
             again = batches_of_text(*how, **dialect, wanted=names, missing=("", *MARKERS))
@@ -98,8 +108,12 @@ class TextFile:
         return table
 
 
-def read_text_file(threads: Executor, tell: Tell, file: TextFile, folder: str) -> tuple[tuple[str, int], ...]:
-    """A task: set the records of a text file aside as pieces of text; returns where they lie, and how many each has."""
+def read_text_file(
+    threads: Executor, tell: Tell, file: TextFile, folder: str
+) -> tuple[tuple[str, int], ...]:
+    """A task: set the records of a text file aside as pieces of text; returns where they lie, and
+    how many each has.
+    """
     found = []
     with _in_utf8(file, Path(folder)) as plain:
         for number, rows in enumerate(in_tables_of(plain.tables(), RECORDS_IN_A_PIECE)):
@@ -128,7 +142,8 @@ def _in_utf8(file: TextFile, folder: Path) -> Iterator[TextFile]:
 def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:
     """What was set aside, as a table."""
     counts = tuple(
-        tuple(min(AT_ONCE, count - first) for first in range(0, count, AT_ONCE)) for _, count in pieces
+        tuple(min(AT_ONCE, count - first) for first in range(0, count, AT_ONCE))
+        for _, count in pieces
     )
     return Source(tuple(path for path, _ in pieces), "Arrow", counts, schema)
 
@@ -172,16 +187,22 @@ def write_spill_file(path: str, rows: pa.Table) -> None:
 
 @dataclass(frozen=True)
 class TextIntake:
-    """A text file that was taken in: the table that reading it in memory gives, set aside, and its dialect."""
+    """A text file that was taken in: the table that reading it in memory gives, set aside, and its
+    dialect.
+    """
 
     source: Source
     dialect: Dialect
 
 
-def intake_text(path: Path, settings: TextSettings, folder: Path, memory: int, tell: Tell) -> TextIntake:
-    """The table of a text file, as `read_table` gives it: its texts set aside, then typed column by column.
+def intake_text(
+    path: Path, settings: TextSettings, folder: Path, memory: int, tell: Tell
+) -> TextIntake:
+    """The table of a text file, as `read_table` gives it: its texts set aside, then typed column by
+    column.
 
-    One column at a time is in memory, for what it means is told by all of its cells; one that does not fit is refused.
+    One column at a time is in memory, for what it means is told by all of its cells; one that does
+    not fit is refused.
     """
     format = format_of(path)
     settle(path)
@@ -212,10 +233,14 @@ def intake_text(path: Path, settings: TextSettings, folder: Path, memory: int, t
         column, marker = _column(texts, name, memory), ""
         if name in unquoted:
             column, marker = without_unquoted(column, unquoted.pop(name))
-        field, typed = typed_column(name, column, frozenset(), settings.quasi, settings.asked, dialect)
+        field, typed = typed_column(
+            name, column, frozenset(), settings.quasi, settings.asked, dialect
+        )
         field = marked_missing(field, marker)
         fields.append(field)
-        _set_column_aside(pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, place)
+        _set_column_aside(
+            pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, place
+        )
         del column, typed
         release_unused_memory()
     source = _put_together(texts, pa.schema(fields), folder)
@@ -244,7 +269,8 @@ def _texts_of(
     asked: bool,
     tell: Tell,
 ) -> tuple[list[tuple[str, int]], list[str]]:
-    """The records of a text file as pieces of text, and the columns of quoted text that hold markers of missing values.
+    """The records of a text file as pieces of text, and the columns of quoted text that hold
+    markers of missing values.
 
     What is wrong with the file is refused as it is in memory.
     """
@@ -253,9 +279,15 @@ def _texts_of(
     wanted: set[str] = set()
     assert isinstance(text.content, Path)
     file = TextFile(
-        str(text.content), "", UTF8, dialect.delimiter, tuple(names), header=has_header, quotes=quotes,
+        str(text.content),
+        "",
+        UTF8,
+        dialect.delimiter,
+        tuple(names),
+        header=has_header,
+        quotes=quotes,
         skipped=text.skipped,
-    )  # fmt: skip
+    )
     pieces: list[tuple[str, int]] = []
     last, row = None, FirstRow(names)
     parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quotes)
@@ -292,7 +324,9 @@ def _check_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
     except (pa.ArrowException, OSError):  # whoever reads it says why
         return
     if found != list(file.names):
-        raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
+        raise InputError(
+            f"the header of {str(path)!r} is not clear; put its column names in double quotes."
+        )
 
 
 def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:
@@ -301,7 +335,8 @@ def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:
     needed = TIMES * bytes_of(head) / max(head.num_rows, 1) * texts.records
     if needed > max(memory, LEAST_MEMORY):
         raise InputError(
-            f"memory of {memory / 1e6:,.0f} MB is less than column {name!r} of this text file needs, about {needed / 1e6:,.0f} MB; give it that "
+            f"memory of {memory / 1e6:,.0f} MB is less than column {name!r} of this text "
+            f"file needs, about {needed / 1e6:,.0f} MB; give it that "
             "much, or write the table as a parquet file first."
         )
     return texts.read(0, texts.records, [name]).column(name)
@@ -310,7 +345,9 @@ def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:
 def _set_column_aside(column: pa.Table, texts: Source, folder: Path, place: int) -> None:
     first = 0
     for number, counts in enumerate(texts.pieces):
-        write_spill_file(f"{folder}/column-{place}-{number}.arrow", column.slice(first, sum(counts)))
+        write_spill_file(
+            f"{folder}/column-{place}-{number}.arrow", column.slice(first, sum(counts))
+        )
         first += sum(counts)
 
 
@@ -333,7 +370,9 @@ def _put_together(texts: Source, schema: pa.Schema, folder: Path) -> Source:
 
 @dataclass(frozen=True)
 class ReadBack:
-    """A text file that was written, taken in again: as text, as it is in the file, and in the types of what was released."""
+    """A text file that was written, taken in again: as text, as it is in the file, and in the types
+    of what was released.
+    """
 
     texts: Source
     like: pa.Schema

@@ -1,6 +1,8 @@
-"""What all records come to in the spaces in which loss is measured: sums of coordinates, then squared distances to their centroid.
+"""What all records come to in the spaces in which loss is measured: sums of coordinates, then
+squared distances to their centroid.
 
-Partial sums of chunks, space by space and column by column, which come to the same whatever the chunks are.
+Partial sums of chunks, space by space and column by column, which come to the same whatever the
+chunks are.
 """
 
 from __future__ import annotations
@@ -42,18 +44,24 @@ def coordinate_totals(spaces: Sequence[Space], cells: Cells) -> Totals:
             if isinstance(column, Coded):
                 found.append(np.zeros((3, 1)))
             else:
-                found.append(sums.column_sums(column.coordinates(cells.values[:, j], cells.atoms_of(j))))
+                found.append(
+                    sums.column_sums(column.coordinates(cells.values[:, j], cells.atoms_of(j)))
+                )
     return Totals(found)
 
 
 @dataclass(frozen=True)
 class Centres:
-    """Where the centroid of all records lies in each space: coordinates of numbers, and how far each category is from it, squared."""
+    """Where the centroid of all records lies in each space: coordinates of numbers, and how far
+    each category is from it, squared.
+    """
 
     columns: tuple[np.ndarray, ...]
 
     @staticmethod
-    def of(spaces: Sequence[Space], totals: Totals, facts: Sequence[Facts], records: int) -> Centres:
+    def of(
+        spaces: Sequence[Space], totals: Totals, facts: Sequence[Facts], records: int
+    ) -> Centres:
         """From the sums of all coordinates."""
         found = []
         for space, columns in zip(spaces, totals.by_space(spaces), strict=True):
@@ -61,7 +69,9 @@ class Centres:
                 if isinstance(column, Coded):
                     found.append(column.variation_of_whole(_category_counts(column, each)))
                 else:
-                    found.append(np.array([sums.rounded(total, j) / records for j in range(total.shape[1])]))
+                    found.append(
+                        np.array([sums.rounded(total, j) / records for j in range(total.shape[1])])
+                    )
         return Centres(tuple(found))
 
     def squares(self, spaces: Sequence[Space], cells: Cells) -> Totals:

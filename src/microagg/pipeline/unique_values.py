@@ -1,4 +1,6 @@
-"""Whether a column has values that one record alone has, beyond memory: what must be accepted before such values are released."""
+"""Whether a column has values that one record alone has, beyond memory: what must be accepted
+before such values are released.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from microagg.table.grouping import GOLDEN
 def risks_of_unique_values(
     passes: ChunkMap, columns: Sequence[ColumnEncoding], settings: Settings, folder: Path, bits: int
 ) -> tuple[str, ...]:
-    """What `risks_of_aggregates` finds in the whole table; values are counted only where nobody has accepted the risk."""
+    """What `risks_of_aggregates` finds in the whole table; values are counted only where nobody has
+    accepted the risk.
+    """
     if TRUE_VALUES in settings.accept_risk:
         return ()
     for place, column in enumerate(columns):
@@ -33,7 +37,9 @@ def risks_of_unique_values(
     return ()
 
 
-def _has_single(passes: ChunkMap, column: ColumnEncoding, folder: Path, bits: int, place: int) -> bool:
+def _has_single(
+    passes: ChunkMap, column: ColumnEncoding, folder: Path, bits: int, place: int
+) -> bool:
     found = [
         SpillFile.of(told["path"], told)
         for told in passes.map_chunks("measuring", single_chunk, column, bits, str(folder), place)
@@ -54,6 +60,8 @@ def single_chunk(
     values = cells_in(source.read(first, count, [column.name]), [column], first).values[:, 0]
     words = (values[~np.isnan(values)] + 0.0).view(np.uint64)  # 0 and -0 are one value
     mixed = (words ^ (words >> np.uint64(32))) * GOLDEN
-    buckets = (mixed >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(words), np.int64)
+    buckets = (
+        (mixed >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(len(words), np.int64)
+    )
     table = pa.table({"h0": words, "h1": np.zeros(len(words), np.uint64)})
     return {**write_spill_file(path, table, buckets, {}), "path": path}

@@ -1,8 +1,10 @@
-"""Units beyond memory: 128 bits that spellings of one unit share tell units apart, in whatever chunk or block they are.
+"""Units beyond memory: 128 bits that spellings of one unit share tell units apart, in whatever
+chunk or block they are.
 
-What is asked of the whole table, and of each stratum, is found chunk by chunk: whether it has k different units, and whether one of them
-has more than half of the records. That one survives if different ones are struck out in pairs, and is counted in a second pass, if the most
-frequent ones of all chunks together could be as many.
+What is asked of the whole table, and of each stratum, is found chunk by chunk: whether it has k
+different units, and whether one of them has more than half of the records. That one survives if
+different ones are struck out in pairs, and is counted in a second pass, if the most frequent ones
+of all chunks together could be as many.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class UnitColumn:
         return self.field.name
 
     def hashes(self, column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-        """(n, 2) uint64: a hash of each record's unit, one for all its spellings; and (n,) where there is none.
+        """(n, 2) uint64: a hash of each record's unit, one for all its spellings; and (n,) where
+        there is none.
 
         >>> home = UnitColumn(pa.field("home", pa.string()), ())
         >>> hashes, missing = home.hashes(pa.chunked_array([["A1", "a1 ", "", "B"]]))
@@ -91,7 +94,9 @@ class _Place:
     some: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
     """Different ones, up to as many as are asked for."""
     most: int = 0
-    """How many records one of them has at most: the sum of what the most frequent one of each chunk has."""
+    """How many records one of them has at most: the sum of what the most frequent one of each chunk
+    has.
+    """
     left: tuple[int, int] | None = None
     """What is left when different ones are struck out in pairs, and how often."""
     often: int = 0
@@ -152,7 +157,9 @@ def _add_places(found: UnitFacts, hashes: np.ndarray, own: np.ndarray, k: int) -
     begins = np.flatnonzero(new)
     counts = np.diff(np.append(begins, len(own)))
     strata, firsts = np.unique(own[begins], return_index=True)
-    for stratum, start, end in zip(strata.tolist(), firsts, np.append(firsts[1:], len(begins)), strict=True):
+    for stratum, start, end in zip(
+        strata.tolist(), firsts, np.append(firsts[1:], len(begins)), strict=True
+    ):
         amounts, different = counts[start:end], hashes[begins[start:end]]
         records, most = int(amounts.sum()), int(amounts.max())
         first, second = different[int(np.argmax(amounts))].tolist()
@@ -189,7 +196,9 @@ def _rows(
 
 @dataclass(frozen=True)
 class CountedUnits:
-    """The units of each stratum, and of the whole table behind them: how many there are, and how many records the largest has."""
+    """The units of each stratum, and of the whole table behind them: how many there are, and how
+    many records the largest has.
+    """
 
     name: str
     records: np.ndarray
@@ -199,7 +208,9 @@ class CountedUnits:
     """Where it has more than half of the records; else it may be less."""
 
     @staticmethod
-    def of(passes: ChunkMap, unit: UnitColumn, asked: Units, strata: StrataCodes | None) -> CountedUnits:
+    def of(
+        passes: ChunkMap, unit: UnitColumn, asked: Units, strata: StrataCodes | None
+    ) -> CountedUnits:
         """Those of a table, refused where a record has none; one pass, or two."""
         facts = UnitFacts()
         for more in passes.map_chunks("measuring", units_chunk, unit, strata, asked.k):

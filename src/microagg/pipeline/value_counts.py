@@ -1,8 +1,10 @@
-"""Exact places in the order of values that are never in memory as a whole: order statistics, and how often each different value occurs.
+"""Exact places in the order of values that are never in memory as a whole: order statistics, and
+how often each different value occurs.
 
-Order statistics are counted: the values between the extremes of a column fall into buckets of equal width in a whole number that
-keeps their order (the bits of float64), and whatever bucket holds a place that is asked for is looked at closer in the next pass, between
-its own extremes. A bucket of one value is the answer, one of few values is collected. Two passes do for most columns; four at
+Order statistics are counted: the values between the extremes of a column fall into buckets of equal
+width in a whole number that keeps their order (the bits of float64), and whatever bucket holds a
+place that is asked for is looked at closer in the next pass, between its own extremes. A bucket of
+one value is the answer, one of few values is collected. Two passes do for most columns; four at
 most for one or two ranges, more where many columns are counted at once and each gets fewer buckets.
 """
 
@@ -23,16 +25,22 @@ from microagg.table.columns.column_encoding import cells_in
 from microagg.table.variable import Variable
 
 MOST_BITS = 16
-"""Buckets of a range are at most 2 to this, and those of all ranges of a pass twice as many: what a task tells stays at 3 MB."""
+"""Buckets of a range are at most 2 to this, and those of all ranges of a pass twice as many: what a
+task tells stays at 3 MB.
+"""
 COLLECTED = 1 << 16
 """A range with no more values than this is collected instead of counted."""
 OF_A_VALUE, IN_MERGING = 24, 64
-"""Bytes that each different value takes, with how often it occurs and its place; and besides while its column is put together."""
+"""Bytes that each different value takes, with how often it occurs and its place; and besides while
+its column is put together.
+"""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A range of the order of a column in which places are looked for, by keys from `low` to `high`."""
+    """A range of the order of a column in which places are looked for, by keys from `low` to
+    `high`.
+    """
 
     column: int
     low: int
@@ -96,9 +104,17 @@ def _with_buckets(spans: Sequence[Span]) -> tuple[Span, ...]:
     counted = sum(span.count > COLLECTED for span in spans)
     bits = max(1, min(MOST_BITS, MOST_BITS + 1 - math.ceil(math.log2(max(counted, 1)))))
     return tuple(
-        Span(each.column, each.low, each.high, each.count, each.before, each.places, bits if each.count > COLLECTED else 0)
+        Span(
+            each.column,
+            each.low,
+            each.high,
+            each.count,
+            each.before,
+            each.places,
+            bits if each.count > COLLECTED else 0,
+        )
         for each in spans
-    )  # fmt: skip
+    )
 
 
 def _narrowed(
@@ -107,7 +123,9 @@ def _narrowed(
     spans: tuple[Span, ...],
     found: dict[int, dict[int, float]],
 ) -> list[Span]:
-    """One pass: what is left to look at. Values of spans that were collected are entered in `found`."""
+    """One pass: what is left to look at. Values of spans that were collected are entered in
+    `found`.
+    """
     totals: list[Any] = [None] * len(spans)
     for told in passes.map_chunks("counting", count_chunk, variables, spans):
         for place, more in enumerate(told):
@@ -117,18 +135,26 @@ def _narrowed(
             elif spans[place].bits == 0:
                 own.append(more)
             else:
-                totals[place] = own[0] + more[0], np.minimum(own[1], more[1]), np.maximum(own[2], more[2])
+                totals[place] = (
+                    own[0] + more[0],
+                    np.minimum(own[1], more[1]),
+                    np.maximum(own[2], more[2]),
+                )
     left = []
     for span, own in zip(spans, totals, strict=True):
         if span.bits == 0:
             values = np.sort(np.concatenate(own))
-            found[span.column].update({place: float(values[place - span.before]) for place in span.places})
+            found[span.column].update(
+                {place: float(values[place - span.before]) for place in span.places}
+            )
         else:
             left += _buckets_with_places(span, *own)
     return left
 
 
-def _buckets_with_places(span: Span, counts: np.ndarray, least: np.ndarray, most: np.ndarray) -> list[Span]:
+def _buckets_with_places(
+    span: Span, counts: np.ndarray, least: np.ndarray, most: np.ndarray
+) -> list[Span]:
     up_to = span.before + np.cumsum(counts)
     buckets: dict[int, list[int]] = {}
     for place in span.places:
@@ -145,8 +171,12 @@ def _buckets_with_places(span: Span, counts: np.ndarray, least: np.ndarray, most
 def count_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...], spans: tuple[Span, ...]
 ) -> list[Any]:
-    """A task: of each span the values of a chunk that lie in it, or their number in each bucket with its extremes."""
-    known = _known_in(source, first, count, variables, tuple(dict.fromkeys(span.column for span in spans)))
+    """A task: of each span the values of a chunk that lie in it, or their number in each bucket
+    with its extremes.
+    """
+    known = _known_in(
+        source, first, count, variables, tuple(dict.fromkeys(span.column for span in spans))
+    )
     found: list[Any] = []
     for span in spans:
         values = known[span.column]
@@ -178,7 +208,9 @@ def _known_in(
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile of so many values, as numpy finds it: between which places it lies, and how far from the first to the second."""
+    """A quantile of so many values, as numpy finds it: between which places it lies, and how far
+    from the first to the second.
+    """
 
     first: int
     second: int
@@ -217,7 +249,9 @@ Counted = tuple[np.ndarray, np.ndarray]
 def different_values(
     passes: ChunkMap, variables: tuple[Variable, ...], columns: Sequence[int], room: int
 ) -> dict[int, Counted]:
-    """The different values of columns and how often each occurs, in one pass; refused where they take more bytes than there is room."""
+    """The different values of columns and how often each occurs, in one pass; refused where they
+    take more bytes than there is room.
+    """
     stacks: dict[int, list[Counted]] = {j: [] for j in columns}
     for told in passes.map_chunks("counting", different_chunk, variables, tuple(columns)):
         for j, more in told.items():
@@ -227,8 +261,10 @@ def different_values(
                 _pile_up(stack)
             if (taken := _bytes_of(stacks)) > room:
                 raise OnlyInMemory(
-                    f"scale rank has to know the place of every different value, which takes {taken / 1e6:,.1f} MB and more, but "
-                    f"a quarter of the memory is {room / 1e6:,.1f} MB; give it more memory, or say another scale."
+                    f"scale rank has to know the place of every different value, which "
+                    f"takes {taken / 1e6:,.1f} MB and more, but "
+                    f"a quarter of the memory is {room / 1e6:,.1f} MB; give it more "
+                    f"memory, or say another scale."
                 )
     for stack in stacks.values():
         _pile_up(stack)
@@ -239,7 +275,11 @@ class ValueHistogram:
     """The order of the values of columns; what was counted is not counted again."""
 
     def __init__(
-        self, passes: ChunkMap, variables: tuple[Variable, ...], facts: Mapping[int, NumberFacts], room: int
+        self,
+        passes: ChunkMap,
+        variables: tuple[Variable, ...],
+        facts: Mapping[int, NumberFacts],
+        room: int,
     ) -> None:
         self._given = passes, variables
         self._facts, self._room = facts, room
@@ -248,7 +288,10 @@ class ValueHistogram:
 
     def at(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
         """By column the values at these places."""
-        missing = {j: [each for each in own if each not in self._at.get(j, {})] for j, own in places.items()}
+        missing = {
+            j: [each for each in own if each not in self._at.get(j, {})]
+            for j, own in places.items()
+        }
         missing = {j: own for j, own in missing.items() if own}
         if missing:
             for j, found in values_at(*self._given, self._facts, missing).items():
@@ -282,7 +325,9 @@ def _bytes_of(stacks: Mapping[int, list[Counted]]) -> int:
 
 
 def _pile(stack: list[Counted], more: Counted) -> None:
-    """Put more on a stack whose parts get shorter upwards, so that each value is merged but a few times."""
+    """Put more on a stack whose parts get shorter upwards, so that each value is merged but a few
+    times.
+    """
     stack.append(more)
     while len(stack) > 1 and len(stack[-2][0]) <= 2 * len(stack[-1][0]):
         stack.append(merged(stack.pop(), stack.pop()))

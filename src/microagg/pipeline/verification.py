@@ -1,7 +1,9 @@
-"""Verification in bounded memory: the classes of a written file by a 128-bit hash of their values, counted bucket by bucket.
+"""Verification in bounded memory: the classes of a written file by a 128-bit hash of their values,
+counted bucket by bucket.
 
-All records of a class are in one bucket, for a bucket is the first bits of its hash. That two classes share a hash would hide one that
-is too small with a chance of about n² / 2¹²⁹: for 10¹⁰ records, less than one in 10¹⁸.
+All records of a class are in one bucket, for a bucket is the first bits of its hash. That two
+classes share a hash would hide one that is too small with a chance of about n² / 2¹²⁹: for 10¹⁰
+records, less than one in 10¹⁸.
 """
 
 from __future__ import annotations
@@ -85,10 +87,11 @@ def hash_chunk(
     promised: GuaranteeContext | None = None,
     units: Any = None,
 ) -> dict[str, Any]:
-    """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other columns come to.
+    """A task: the hashes of a chunk of a written file, by bucket; and what its rows and its other
+    columns come to.
 
-    With what is promised of confidential values, their numbers go with the hashes; so do those of `units`, which has them in the order in
-    which rows were written.
+    With what is promised of confidential values, their numbers go with the hashes; so do those of
+    `units`, which has them in the order in which rows were written.
     """
     path = f"{folder}/hashes-{first}-{count}.arrow"
     if (told := read_result(path)) is not None:
@@ -116,14 +119,19 @@ def _with_numbers(hashes: pa.Table, table: pa.Table, promised: GuaranteeContext)
         codes = column.numbers(table.column(column.name))
         if (codes == UNKNOWN_CODE).any():
             raise GuaranteeError(
-                f"the file holds values of column {column.name!r} that the table does not have; nothing was written."
+                f"the file holds values of column {column.name!r} that the table does "
+                f"not have; nothing was written."
             )
         hashes = hashes.append_column(name, pa.array(codes))
     return hashes
 
 
-def count_bucket(hashes: Holding, errors: Holding, promised: GuaranteeContext | None = None) -> ClassCounts:
-    """A task: the classes of one bucket; `errors` has those of groups by the hash of their class."""
+def count_bucket(
+    hashes: Holding, errors: Holding, promised: GuaranteeContext | None = None
+) -> ClassCounts:
+    """A task: the classes of one bucket; `errors` has those of groups by the hash of their
+    class.
+    """
     table, groups = table_in(hashes), table_in(errors)
     found = ClassCounts()
     with_units = promised is not None and promised.unit is not None
@@ -160,7 +168,9 @@ def _judged(
         units, different = unit_numbers(table)
         counts = tally_of_part(units, labels, classes, np.bincount(units), different)
         findings += promised.promise.findings_on_units(promised.unit.name, counts)
-    return tuple(replace(each, failing=each.failing[each.failing]) for each in findings), tuple(numbers)
+    return tuple(replace(each, failing=each.failing[each.failing]) for each in findings), tuple(
+        numbers
+    )
 
 
 @dataclass
@@ -177,11 +187,14 @@ class GuaranteeRecount:
             total[codes] += often
 
     def check_others(self) -> None:
-        """Raise unless the file has the values of the whole table, each as often: what l and t were judged by."""
+        """Raise unless the file has the values of the whole table, each as often: what l and t were
+        judged by.
+        """
         for column, total in zip(self.columns, self.counts, strict=False):
             if not np.array_equal(total, column.counts):
                 raise GuaranteeError(
-                    f"the file does not hold the values of column {column.name!r} as often as the table does; nothing was written."
+                    f"the file does not hold the values of column {column.name!r} as "
+                    f"often as the table does; nothing was written."
                 )
 
 
@@ -191,13 +204,18 @@ def units_in_order(bucket: int, holding: Holding, folder: str) -> dict[str, Any]
     if (told := read_result(path)) is not None:
         return {**told, "path": path}
     table = pa.Table.from_batches(batches_in(holding)).replace_schema_metadata(None)
-    table = table.take(pa.array(np.argsort(table.column(KEY).to_numpy(), kind="stable"))).drop_columns([KEY])
+    table = table.take(
+        pa.array(np.argsort(table.column(KEY).to_numpy(), kind="stable"))
+    ).drop_columns([KEY])
     return {**write_spill_file(path, table, np.zeros(len(table), np.int64), {}), "path": path}
 
 
 def units_source(told: Sequence[dict[str, Any]]) -> Source:
     """The units of all rows, by the number of the row."""
-    files, pieces = (tuple(each["path"] for each in told), tuple((each["index"][0][1],) for each in told))
+    files, pieces = (
+        tuple(each["path"] for each in told),
+        tuple((each["index"][0][1],) for each in told),
+    )
     schema = pa.schema([(name, pa.uint64()) for name in (*UNIT, *OF_CLASS)])
     return Source(files, "Arrow", pieces, schema)
 
@@ -205,7 +223,9 @@ def units_source(told: Sequence[dict[str, Any]]) -> Source:
 def values_chunk(
     source: Any, first: int, count: int, name: str, bits: int, folder: str, number: int
 ) -> dict[str, Any]:
-    """A task: the hashes of one column's values, by bucket: to count how many there are, and how many occur once."""
+    """A task: the hashes of one column's values, by bucket: to count how many there are, and how
+    many occur once.
+    """
     path = f"{folder}/values-{number}-{first}-{count}.arrow"
     if (told := read_result(path)) is not None:
         return {**told, "path": path}

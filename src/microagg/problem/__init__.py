@@ -1,4 +1,5 @@
-"""What methods are given: points and k, the records left, the groups formed, the watch over a search.
+"""What methods are given: points and k, the records left, the groups formed, the watch over a
+search.
 
 May import guarantees and everything below.
 """

@@ -1,8 +1,10 @@
-"""Blocks that depend on the data only: a tree of cuts over a sample says which block a record belongs to.
+"""Blocks that depend on the data only: a tree of cuts over a sample says which block a record
+belongs to.
 
-Large tables are worked on block by block, in memory and beyond alike. Nothing here looks at more than a chunk of points at a
-time, and nothing depends on where chunks begin: the sample is chosen by a hash of the record number, a record finds its leaf by its
-values alone, and which leaves make up a block follows from how many records they have.
+Large tables are worked on block by block, in memory and beyond alike. Nothing here looks at more
+than a chunk of points at a time, and nothing depends on where chunks begin: the sample is chosen by
+a hash of the record number, a record finds its leaf by its values alone, and which leaves make up a
+block follows from how many records they have.
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ LARGEST = 250_000  # records of a block, about
 NUMBERS = 2_000_000  # coordinates of a block, about
 SAMPLE = 65_536  # records from which cuts are found, at least
 SAMPLE_A_LEAF = 256  # so many of them for each leaf
-FAR, FAR_SHIFTED = 0.6, 1.0  # of a leaf: how many of the records farthest from the centre are kept together
-SHELL = 8  # times as many records, or more, has the next shell inwards, where so many leaves are left
+# of a leaf: how many of the records farthest from the centre are kept together
+FAR, FAR_SHIFTED = 0.6, 1.0
+# times as many records, or more, has the next shell inwards, where so many leaves are left
+SHELL = 8
 INNER = 20  # the twentieth at either end of a column says nothing of how wide it is
-MOST_AXES = 32  # nodes are cut across their longest direction; with more axes than this, finding it would take too long
+# nodes are cut across their longest direction; with more axes than this, finding it would take too
+# long
+MOST_AXES = 32
 EVEN = 0.25  # the share of a node that either side of a good cut has, at least
-LESS, MORE = 0.38, 0.62  # where the cuts of a shifted tree lie, as shares of a node; others lie in the middle
+# where the cuts of a shifted tree lie, as shares of a node; others lie in the middle
+LESS, MORE = 0.38, 0.62
 
 
 def block_size(axes: int) -> int:
@@ -48,9 +55,11 @@ def sample_size(records: int, largest: int) -> int:
 
 
 def in_sample(first: int, count: int, records: int, seed: int, wanted: int) -> np.ndarray:
-    """Which of the records first .. first + count - 1 belong to a sample of about `wanted` of all `records`.
+    """Which of the records first .. first + count - 1 belong to a sample of about `wanted` of
+    all `records`.
 
-    By a hash of the record number and the seed, so that the answer for a record is the same whichever chunk it comes in.
+    By a hash of the record number and the seed, so that the answer for a record is the same
+    whichever chunk it comes in.
 
     >>> whole = in_sample(0, 1000, 1000, 7, 300)
     >>> bool((in_sample(400, 50, 1000, 7, 300) == whole[400:450]).all()), 250 < int(whole.sum()) < 350
@@ -72,7 +81,10 @@ class BlockTree:
     """
 
     axes: np.ndarray
-    """(nodes,) int32: the axis that a node cuts, -1 for a leaf; the one behind the last is the distance from the centre, those behind that are `directions`. The first node is the root, a node's first child is the next one."""
+    """(nodes,) int32: the axis that a node cuts, -1 for a leaf; the one behind the last is the
+    distance from the centre, those behind that are `directions`. The first node is the root, a
+    node's first child is the next one.
+    """
     values: np.ndarray
     """(nodes,) where: points at the value or below it are on the first side."""
     children: np.ndarray
@@ -80,20 +92,25 @@ class BlockTree:
     leaves: np.ndarray
     """(nodes,) int32: the number of a leaf, -1 for others."""
     centre: np.ndarray
-    """(axes,): where distances are measured from; the axis behind the last is the squared distance from there."""
+    """(axes,): where distances are measured from; the axis behind the last is the squared distance
+    from there.
+    """
     directions: np.ndarray
     """(slanting cuts, axes): in which direction they are measured, from the centre too."""
 
     @staticmethod
     def fit(sample: np.ndarray, records: int, largest: int, *, shifted: bool = False) -> BlockTree:
-        """A tree whose leaves can be expected to have at most about `largest` of so many records each.
+        """A tree whose leaves can be expected to have at most about `largest` of so many records
+        each.
 
-        The records farthest from the centre are a leaf of their own, and shells of some leaves come next: few records far out have most of
-        the error, and their neighbours are far away, so that any cut through them would cost more than all others together.
-        Each other node is cut near its middle, across the direction in which the middle of its sample is longest (with many axes: across
-        the widest of them), unless equal values would make that cut a lopsided one: a border has the fewer groups beside it the
-        longer what it cuts. `shifted`: one whose cuts lie elsewhere, nearer to either side in turn.
-        Equal points are never cut apart, so a leaf may become larger than asked for.
+        The records farthest from the centre are a leaf of their own, and shells of some leaves come
+        next: few records far out have most of the error, and their neighbours are far away, so that
+        any cut through them would cost more than all others together. Each other node is cut near
+        its middle, across the direction in which the middle of its sample is longest (with many
+        axes: across the widest of them), unless equal values would make that cut a lopsided one: a
+        border has the fewer groups beside it the longer what it cuts. `shifted`: one whose cuts lie
+        elsewhere, nearer to either side in turn. Equal points are never cut apart, so a leaf may
+        become larger than asked for.
         """
         sample = np.ascontiguousarray(sample, np.float64)
         growing = _Growing(sample, records / max(len(sample), 1), largest, shifted)
@@ -118,10 +135,12 @@ class BlockTree:
     def joined(
         self, counts: np.ndarray, least: int, fits: Callable[[np.ndarray], bool] | None = None
     ) -> np.ndarray:
-        """(leaves,) int32: the block of each leaf, numbered from left to right, once it is known how many records each has.
+        """(leaves,) int32: the block of each leaf, numbered from left to right, once it is known
+        how many records each has.
 
-        Leaves of fewer than `least` records, or that `fits` (asked with the numbers of the leaves of a would-be block) does not
-        let stand, are joined with their neighbours. Where nothing fits, everything is one block.
+        Leaves of fewer than `least` records, or that `fits` (asked with the numbers of the leaves
+        of a would-be block) does not let stand, are joined with their neighbours. Where nothing
+        fits, everything is one block.
 
         >>> tree = BlockTree.fit(np.arange(8.0).reshape(-1, 1), records=8, largest=2)
         >>> tree.joined(np.array([5, 1, 4, 4]), least=2).tolist()
@@ -129,7 +148,9 @@ class BlockTree:
         """
 
         def stands(leaves: list[int]) -> bool:
-            return int(counts[leaves].sum()) >= least and (fits is None or fits(np.array(leaves, np.int64)))
+            return int(counts[leaves].sum()) >= least and (
+                fits is None or fits(np.array(leaves, np.int64))
+            )
 
         blocks = np.empty(len(self), np.int32)
         for number, leaves in enumerate(self._blocks(stands)):
@@ -137,7 +158,9 @@ class BlockTree:
         return blocks
 
     def _blocks(self, stands: Callable[[list[int]], bool]) -> list[list[int]]:
-        """The leaves of each block: all stand, or there is only one. Children come after their node, so from the end they are known."""
+        """The leaves of each block: all stand, or there is only one. Children come after their
+        node, so from the end they are known.
+        """
         below: list[list[list[int]]] = [[] for _ in self.axes]
         for node in range(len(self.axes) - 1, -1, -1):
             if self.axes[node] < 0:
@@ -181,10 +204,16 @@ class _Growing:
         self._directions: list[np.ndarray] = []
 
     def grow_shells(self, rows: np.ndarray, beyond: float) -> int:
-        """Add the node of these rows of the sample: about so many records, the farthest of them, are cut off, and so on inwards."""
+        """Add the node of these rows of the sample: about so many records, the farthest of them,
+        are cut off, and so on inwards.
+        """
         records = len(rows) * self._each
         ordered = np.sort(self._distances[rows])
-        place = _place(ordered, 1.0 - beyond / records) if records > max(self._largest, 2 * beyond) else 0
+        place = (
+            _place(ordered, 1.0 - beyond / records)
+            if records > max(self._largest, 2 * beyond)
+            else 0
+        )
         if place == 0:
             return self.grow(rows, 0)
         value = float(ordered[place - 1])
@@ -203,7 +232,10 @@ class _Growing:
             axis += len(self._directions)
             self._directions.append(direction)
         node, beyond = self._add(axis, value), self._lengths(rows, axis, direction) > value
-        self._children[node] = self.grow(rows[~beyond], depth + 1), self.grow(rows[beyond], depth + 1)
+        self._children[node] = (
+            self.grow(rows[~beyond], depth + 1),
+            self.grow(rows[beyond], depth + 1),
+        )
         return node
 
     def _add(self, axis: int, value: float) -> int:
@@ -219,7 +251,9 @@ class _Growing:
         return lengths_along(self._sample, rows, self._centre, direction)
 
     def _cut(self, rows: np.ndarray, depth: int) -> tuple[int, float, np.ndarray | None] | None:
-        """(axis, value, direction where it is no axis) of the first cut that is not lopsided, or the least so; None where all are equal."""
+        """(axis, value, direction where it is no axis) of the first cut that is not lopsided, or
+        the least so; None where all are equal.
+        """
         ordered = np.sort(self._sample[rows], axis=0)
         inner = (len(rows) - 1) // INNER
         low, high = ordered[inner], ordered[len(rows) - 1 - inner]
@@ -228,9 +262,15 @@ class _Growing:
         choices: list[tuple[int, np.ndarray | None]] = (
             [] if slanting is None else [(self._sample.shape[1] + 1, slanting)]
         )
-        choices += [(int(axis), None) for axis in np.lexsort((ordered[0] - ordered[-1], low - high))]
+        choices += [
+            (int(axis), None) for axis in np.lexsort((ordered[0] - ordered[-1], low - high))
+        ]
         for axis, direction in choices:
-            lengths = ordered[:, axis] if direction is None else np.sort(self._lengths(rows, axis, direction))
+            lengths = (
+                ordered[:, axis]
+                if direction is None
+                else np.sort(self._lengths(rows, axis, direction))
+            )
             place = _place(lengths, self._share(len(rows), depth))
             least = min(place, len(rows) - place) / len(rows)
             if least > even:
@@ -240,7 +280,9 @@ class _Growing:
         return best
 
     def _longest(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-        """The direction in which these rows vary most, what lies beyond the limits counted at them."""
+        """The direction in which these rows vary most, what lies beyond the limits counted at
+        them.
+        """
         d = self._sample.shape[1]
         if not 1 < d <= MOST_AXES:
             return None
@@ -252,7 +294,9 @@ class _Growing:
         return axes[0] if variances[0] > 0.0 else None
 
     def _share(self, rows: int, depth: int) -> float:
-        """Which share of a node lies below its cut: leaves are to have equal sizes, but for a shifted tree."""
+        """Which share of a node lies below its cut: leaves are to have equal sizes, but for a
+        shifted tree.
+        """
         if self._shifted:
             return LESS if depth % 2 == 0 else MORE
         leaves = -(-rows * self._each // self._largest)
@@ -267,7 +311,9 @@ class _Growing:
 
 
 def _place(ordered: np.ndarray, share: float) -> int:
-    """How many of the values come before the cut: about this share, equal ones on one side; 0 where all are equal."""
+    """How many of the values come before the cut: about this share, equal ones on one side; 0 where
+    all are equal.
+    """
     middle = ordered[min(max(int(len(ordered) * share), 1), len(ordered) - 1)]
     before, behind = (int(np.searchsorted(ordered, middle, side)) for side in ("left", "right"))
     wanted = share * len(ordered)

@@ -1,4 +1,6 @@
-"""For heuristics that form one group after another: PointSet, the records left, and Groups, those formed so far."""
+"""For heuristics that form one group after another: PointSet, the records left, and Groups, those
+formed so far.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from microagg.kernels.distances import squared_distance
 from microagg.kernels.tree import handle_of
 from microagg.problem.problem import Progress
 
-# The tree keeps float32 coordinates in units of its first extent. Once the records left lie within this share of it (the
+# The tree keeps float32 coordinates in units of its first extent. Once the records left lie within
+# this share of it (the
 # giants of heavy-tailed data are gone), it can hardly tell them apart and is built anew.
 SHRUNKEN = 1e-3
 
@@ -19,9 +22,10 @@ SHRUNKEN = 1e-3
 class PointSet:
     """The records that a heuristic has not grouped yet, on a kd-tree that supports removal.
 
-    All answers are exact; ties go to the lower record number. Where a method takes `q`, give a record number or a point.
-    Building takes O(n log n); a question looks into a few dozen of the n/16 leaves on data of ten columns. Equal records
-    count as one there: many of them cost no more than few.
+    All answers are exact; ties go to the lower record number. Where a method takes `q`, give a
+    record number or a point. Building takes O(n log n); a question looks into a few dozen of the
+    n/16 leaves on data of ten columns. Equal records count as one there: many of them cost no more
+    than few.
 
     >>> points = PointSet(np.array([[0.0], [1.0], [2.0], [10.0]]))
     >>> points.farthest_from(points.centroid())
@@ -71,7 +75,9 @@ class PointSet:
         return low, high
 
     def nearest(self, q: int | np.ndarray, m: int) -> np.ndarray:
-        """The m remaining records nearest to q, nearest first; q itself among them if it is still there."""
+        """The m remaining records nearest to q, nearest first; q itself among them if it is still
+        there.
+        """
         if not 0 < m <= self._left:
             self._refuse(m)
         near, records = np.empty(m), np.empty(m, np.int64)
@@ -190,10 +196,14 @@ class Groups:
         self._labels[records] = self._count
         self._count += 1
 
-    def join_nearest(self, records: np.ndarray, *, as_block: bool = False, updating: bool = False) -> None:
-        """Add records to the groups with the nearest centroids: one by one in ascending order, or all as a block.
+    def join_nearest(
+        self, records: np.ndarray, *, as_block: bool = False, updating: bool = False
+    ) -> None:
+        """Add records to the groups with the nearest centroids: one by one in ascending order, or
+        all as a block.
 
-        With `updating` a group's centroid moves after each addition. Ties go to the group formed first.
+        With `updating` a group's centroid moves after each addition. Ties go to the group formed
+        first.
         """
         if len(records) == 0:
             return

@@ -17,14 +17,17 @@ from microagg.table.parameters import K
 Progress = Callable[[int, int], None]
 """Called as progress(done, total) from time to time; raising from it cancels the work.
 
-A search also hands a line of figures (loss, bound) to the callback's `tell`, if it has one; see `watch.py`."""
+A search also hands a line of figures (loss, bound) to the callback's `tell`, if it has one; see
+`watch.py`.
+"""
 
 LARGEST = 1e100  # squared distances beyond this leave the range of float64
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The points to partition into groups of at least k, and what a search must respect while doing so.
+    """The points to partition into groups of at least k, and what a search must respect while doing
+    so.
 
     >>> Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2).points.shape
     (4, 1)
@@ -35,13 +38,19 @@ class Problem:
     weights: np.ndarray | None = None
     confidential: tuple[Attribute, ...] = ()
     accept: AcceptanceTest | None = None
-    """Whether records may form a group; None where any may. It must hold for every group of a partition given."""
+    """Whether records may form a group; None where any may. It must hold for every group of a
+    partition given.
+    """
     threads: int = 1
     """How many threads may work at once; never a matter for the result."""
     columns: int | None = None
-    """How many columns of a table the axes of the points stand for; None where each axis is a column. For words only."""
+    """How many columns of a table the axes of the points stand for; None where each axis is a
+    column. For words only.
+    """
     of_records: int | None = None
-    """How many records the table has of which these are a stratum: a word for effort is meant for all of them then."""
+    """How many records the table has of which these are a stratum: a word for effort is meant for
+    all of them then.
+    """
 
     @staticmethod
     def of(
@@ -61,7 +70,8 @@ class Problem:
     def part(self, records: np.ndarray) -> Problem:
         """The problem of these records alone, numbered anew in the order given.
 
-        What is promised stays what it was: t-closeness of a group is measured against all records of the table.
+        What is promised stays what it was: t-closeness of a group is measured against all records
+        of the table.
 
         >>> Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2).part(np.array([3, 2])).points.tolist()
         [[5.1], [5.0]]
@@ -76,10 +86,16 @@ class Problem:
 
 
 def checked_threads(threads: int | None = None) -> int:
-    """The number of threads asked for, by MICROAGG_THREADS if not here; by default one for each processor."""
+    """The number of threads asked for, by MICROAGG_THREADS if not here; by default one for each
+    processor.
+    """
     asked = os.environ.get("MICROAGG_THREADS", "") if threads is None else threads
     if asked == "":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     try:
         number = 0 if isinstance(asked, float) and not asked.is_integer() else int(asked)
     except (TypeError, ValueError, OverflowError):
@@ -99,12 +115,14 @@ def as_points(points: Any) -> np.ndarray:
         matrix = matrix.reshape(-1, 1)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InputError("points must be a matrix with one row per record and at least one column.")
-    # by the extremes, which are NaN where a value is: a matrix of flags or sizes would be as large as the points
+    # by the extremes, which are NaN where a value is: a matrix of flags or sizes would be as large
+    # as the points
     usable = matrix.size == 0 or (matrix.min() >= -LARGEST and matrix.max() <= LARGEST)
     if not usable:
         row, column = np.argwhere(~(np.abs(matrix) <= LARGEST))[0]
         raise InputError(
-            f"points hold a missing, infinite or too large value in row {row + 1}, column {column + 1}; "
+            f"points hold a missing, infinite or too large value in row {row + 1}, "
+            f"column {column + 1}; "
             "fill it in or leave the record out."
         )
     return matrix

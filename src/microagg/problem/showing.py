@@ -1,4 +1,6 @@
-"""Progress as people see it: a bar in a notebook or a terminal, and what Ctrl-C means while it is there."""
+"""Progress as people see it: a bar in a notebook or a terminal, and what Ctrl-C means while it is
+there.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Surface(Protocol):
     """Where a bar is shown."""
 
     def show(self, text: str, share: float) -> None:
-        """Show a line of text, and how much of the work is done, in the place of what was shown before."""
+        """Show a line of text, and how much of the work is done, in the place of what was shown
+        before.
+        """
 
     def close(self) -> None:
         """Nothing more is shown."""
@@ -49,7 +53,9 @@ def shown(progress: Progress | bool | None, what: str) -> Iterator[Progress | No
     elif callable(progress):
         yield progress
     else:
-        raise InputError("progress must be True, or a function that is called as progress(done, total).")
+        raise InputError(
+            "progress must be True, or a function that is called as progress(done, total)."
+        )
 
 
 def surface_here() -> Surface | None:
@@ -62,8 +68,8 @@ def surface_here() -> Surface | None:
 class ShownBar:
     """A progress callback that shows how far the work is and what a search has found.
 
-    While a search goes on, the first Ctrl-C (in a notebook: the interrupt of the kernel) ends it at its next checkpoint with the best so
-    far, the second ends it at once.
+    While a search goes on, the first Ctrl-C (in a notebook: the interrupt of the kernel) ends it at
+    its next checkpoint with the best so far, the second ends it at once.
 
     >>> class Lines:
     ...     def show(self, text, share): print(f"{text} {share:.0%}")
@@ -113,7 +119,9 @@ class ShownBar:
 
     def _show(self) -> None:
         self._next = time.monotonic() + OFTEN
-        self._surface.show(f"{self._what}, {self._telling}" if self._telling else self._what, self._share)
+        self._surface.show(
+            f"{self._what}, {self._telling}" if self._telling else self._what, self._share
+        )
 
 
 class Terminal:
@@ -150,7 +158,8 @@ class Notebook:
         display: Any = sys.modules["IPython"].display
         content = {
             "text/plain": f"{text}: {share:.0%}",
-            "text/html": f'<progress value="{share:.4f}" max="1" style="width:16em"></progress> {share:.0%} {escape(text)}',
+            "text/html": f'<progress value="{share:.4f}" max="1" style="width:16em"></progress> '
+            f"{share:.0%} {escape(text)}",
         }
         if self._handle is None:
             self._handle = display.display(content, raw=True, display_id=True)

@@ -19,7 +19,8 @@ class StopSearch(Cancelled):
 
 @contextlib.contextmanager
 def handle_interrupt() -> Iterator[None]:
-    """Within, Ctrl-C is Ctrl-C: one that arrives while compiled code hands over its result comes as an error of Python's own.
+    """Within, Ctrl-C is Ctrl-C: one that arrives while compiled code hands over its result comes as
+    an error of Python's own.
 
     >>> with contextlib.suppress(KeyboardInterrupt), handle_interrupt():
     ...     raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
@@ -37,7 +38,9 @@ def handle_interrupt() -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_first_interrupt(heard: Callable[[], None]) -> Iterator[None]:
-    """Within, the first Ctrl-C calls `heard`, and the next one is what it was before. Only the main thread hears of Ctrl-C."""
+    """Within, the first Ctrl-C calls `heard`, and the next one is what it was before. Only the main
+    thread hears of Ctrl-C.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -57,8 +60,9 @@ def on_first_interrupt(heard: Callable[[], None]) -> Iterator[None]:
 class Watch:
     """Counts the checkpoints of a search and says at each whether to go on.
 
-    A search calls `checkpoint` at moments that depend on its work alone, never on the clock. So a run that was stopped
-    early, by a time limit or by hand, is repeated by giving the number of its last checkpoint as `stop_after`.
+    A search calls `checkpoint` at moments that depend on its work alone, never on the clock. So a
+    run that was stopped early, by a time limit or by hand, is repeated by giving the number of its
+    last checkpoint as `stop_after`.
 
     >>> watch = Watch(stop_after=2)
     >>> [watch.checkpoint(done, 10) for done in (1, 2, 3)]
@@ -77,13 +81,17 @@ class Watch:
     ) -> None:
         self._progress = progress
         self._parts = parts  # the whole work, as the callback sees it
-        self._ends = None if time_limit is None or stop_after is not None else time.monotonic() + time_limit
+        self._ends = (
+            None if time_limit is None or stop_after is not None else time.monotonic() + time_limit
+        )
         self._stop_after = stop_after
         self._low, self._high, self._told = 0.0, 1.0, 0.0
         self.passed = 0
         """How many checkpoints have been passed."""
         self.stopped: str | None = None if stop_after != 0 else "checkpoint"
-        """Why the search had to end early: "time limit", "interrupted" or "checkpoint"; None if it did not."""
+        """Why the search had to end early: "time limit", "interrupted" or "checkpoint"; None if it
+        did not.
+        """
 
     @property
     def stop_after(self) -> int | None:
@@ -91,7 +99,8 @@ class Watch:
         return self._stop_after
 
     def take_over(self, passed: int, *, ended: bool = False) -> None:
-        """Count checkpoints that searches with watches of their own have passed; `ended`: the last of them was the end.
+        """Count checkpoints that searches with watches of their own have passed; `ended`: the last
+        of them was the end.
 
         >>> watch = Watch(stop_after=2)
         >>> watch.take_over(2, ended=True)
@@ -103,7 +112,8 @@ class Watch:
             self.stopped = "checkpoint"
 
     def interrupted(self, done: int, total: int) -> bool:
-        """Whether a long step should break off between two checkpoints: it was stopped, or its time is over.
+        """Whether a long step should break off between two checkpoints: it was stopped, or its time
+        is over.
 
         The step must then leave no trace, so that the state is that of the last checkpoint passed.
         """
@@ -150,5 +160,7 @@ class Watch:
         self._low, self._high = low, high
 
     def searching(self) -> contextlib.AbstractContextManager[None]:
-        """While there is a best so far to keep; a progress that can ask whether to keep it does so on Ctrl-C."""
+        """While there is a best so far to keep; a progress that can ask whether to keep it does so
+        on Ctrl-C.
+        """
         return getattr(self._progress, "searching", contextlib.nullcontext)()

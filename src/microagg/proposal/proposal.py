@@ -1,4 +1,6 @@
-"""A proposal of roles and kinds, to be confirmed: from names, types and counts alone, each with its reason in words."""
+"""A proposal of roles and kinds, to be confirmed: from names, types and counts alone, each with its
+reason in words.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,9 @@ class Question:
     text: str
     """The question, with {} for the columns."""
     answers: tuple[str, ...] = ()
-    """What a file of settings may answer for a column: a role, numbers or codes; the first is what is proposed. None where the answer
-    lies in the table itself."""
+    """What a file of settings may answer for a column: a role, numbers or codes; the first is what
+    is proposed. None where the answer lies in the table itself.
+    """
     advice: str = ""
     """How to answer it where `anonymize` is called."""
 
@@ -48,7 +51,8 @@ class Question:
 
     @property
     def is_one(self) -> bool:
-        """Whether it is asked once for all of its columns, because there are too many to ask about each.
+        """Whether it is asked once for all of its columns, because there are too many to ask about
+        each.
 
         >>> Question("codes", tuple(f"q{i}" for i in range(31)), "Are {} numbers or codes?").asks
         "Are 'q0', 'q1', 'q2' and 28 others numbers or codes?"
@@ -84,7 +88,8 @@ class Proposed:
 
 @dataclass(frozen=True, repr=False)
 class Proposal:
-    """Roles and kinds for the columns of a table, to be confirmed or corrected; it prints itself.
+    """Roles and kinds for the columns of a table, to be confirmed or corrected; it prints
+    itself.
 
     >>> import pyarrow as pa
     >>> proposal = propose(pa.table({"name": ["Ann", "Bob"] * 2, "age": [31, 31, 68, 68], "sex": ["f", "m"] * 2}))
@@ -96,9 +101,13 @@ class Proposal:
 
     columns: tuple[Proposed, ...]
     questions: tuple[Question, ...]
-    """What somebody who knows the table has to answer; until then everything stays as it is proposed."""
+    """What somebody who knows the table has to answer; until then everything stays as it is
+    proposed.
+    """
     rules: tuple[str, ...] = ()
-    """Sums that hold in all records between columns that are proposed as quasi-identifying: a release keeps them."""
+    """Sums that hold in all records between columns that are proposed as quasi-identifying: a
+    release keeps them.
+    """
     na: tuple[str, ...] = ()
     """Markers of missing values that were named, beyond the usual ones."""
 
@@ -120,14 +129,17 @@ class Proposal:
     @property
     def asked(self) -> tuple[str, ...]:
         """The columns of which is asked whether they hold numbers or codes."""
-        return tuple(name for each in self.questions if each.about == "codes" for name in each.columns)
+        return tuple(
+            name for each in self.questions if each.about == "codes" for name in each.columns
+        )
 
     def names(self, role: Role | str) -> list[str]:
         """The columns of one role, in table order."""
         return [column.name for column in self.columns if column.role == role]
 
     def settings(self, k: int, *, nominal: Sequence[str] | str = ()) -> dict[str, Any]:
-        """What `anonymize` takes to follow the proposal; nominal="asked" settles that all columns in question hold codes.
+        """What `anonymize` takes to follow the proposal; nominal="asked" settles that all columns
+        in question hold codes.
 
         `ma.anonymize(table, **proposal.settings(k=5))` confirms it.
         """
@@ -140,7 +152,9 @@ class Proposal:
         codes = [*codes, *(each.name for each in released if each.said is Kind.NOMINAL)]
         if codes:
             given["nominal"] = list(dict.fromkeys(codes))
-        kinds = {each.name: each.said.value for each in released if each.said and each.name not in codes}
+        kinds = {
+            each.name: each.said.value for each in released if each.said and each.name not in codes
+        }
         if kinds:
             given["kinds"] = kinds
         if na := [*self.na, *sorted({text for each in released for text in each.na} - {*self.na})]:
@@ -156,14 +170,22 @@ class Proposal:
         nominal: Sequence[str] | str = (),
         **reading: Any,
     ) -> str:
-        """The command that follows the proposal, for a shell; `reading` is what was said about the file, such as header=False.
+        """The command that follows the proposal, for a shell; `reading` is what was said about
+        the file, such as header=False.
 
         >>> import pyarrow as pa
         >>> propose(pa.table({"age": [30, 30, 40], "net income": [1, 2, 2]})).command("in.csv", "out.csv", 3)
         "microagg anonymize in.csv out.csv --k 3 --quasi age --confidential 'net income'"
         """
         given = self.settings(k, nominal=nominal)
-        words = ["microagg", "anonymize", shlex.quote(str(source)), shlex.quote(str(target)), "--k", str(k)]
+        words = [
+            "microagg",
+            "anonymize",
+            shlex.quote(str(source)),
+            shlex.quote(str(target)),
+            "--k",
+            str(k),
+        ]
         for role in OF_NAMES:
             if role.value in given:
                 words += [f"--{role.value}", shell_list(given[role.value])]
@@ -183,7 +205,8 @@ class Proposal:
         return " ".join(words)
 
     def to_toml(self, k: int = 5, *, nominal: Sequence[str] | str = (), **reading: Any) -> str:
-        """The proposal as the text of a settings file, with its reasons as comments and what it cannot know marked "decide".
+        """The proposal as the text of a settings file, with its reasons as comments and what it
+        cannot know marked "decide".
 
         `Settings.from_file`, and --config of the command line, take it once that is answered.
 
@@ -198,22 +221,33 @@ class Proposal:
         return text_of(self, k, nominal=nominal, reading=reading)
 
     def as_data(self, k: int = 5) -> dict[str, Any]:
-        """The proposal as plain data: columns with their roles, kinds and reasons, questions with their answers, and the settings."""
+        """The proposal as plain data: columns with their roles, kinds and reasons, questions with
+        their answers, and the settings.
+        """
         return {
             "columns": [
                 {
-                    "name": each.name, "role": each.role.value, "kind": each.kind.value, "reason": each.reason,
-                    "different": each.distinct, "records": each.records,
+                    "name": each.name,
+                    "role": each.role.value,
+                    "kind": each.kind.value,
+                    "reason": each.reason,
+                    "different": each.distinct,
+                    "records": each.records,
                 }
                 for each in self.columns
             ],
             "questions": [
-                {"about": each.about, "columns": list(each.columns), "question": str(each), "answers": list(each.answers)}
+                {
+                    "about": each.about,
+                    "columns": list(each.columns),
+                    "question": str(each),
+                    "answers": list(each.answers),
+                }
                 for each in self.questions
             ],
             "rules": list(self.rules),
             "settings": self.settings(k),
-        }  # fmt: skip
+        }
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """The table that is shown: column, role, kind, different values, reason."""
@@ -267,7 +301,8 @@ class Proposal:
         if not self.rules:
             return ()
         return (
-            f"Sums that hold in all records, and hold in a release, too: {_shown('; '.join(self.rules))}.",
+            "Sums that hold in all records, and hold in a release, too: "
+            f"{_shown('; '.join(self.rules))}.",
         )
 
     def _sentences(self) -> list[str]:
@@ -277,17 +312,21 @@ class Proposal:
     def _how_to_confirm(self) -> str:
         if not self.names(Role.QUASI):
             return "No column can be proposed as quasi-identifying; name some with quasi."
-        return "Proposed, not decided. If it is right: ma.anonymize(table, **proposal.settings(k=5))"
+        return (
+            "Proposed, not decided. If it is right: ma.anonymize(table, **proposal.settings(k=5))"
+        )
 
 
 HEADERS = ("column", "role", "kind", "different", "because")
 
 
 def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
-    """Propose what each column of a table is for, and what its values are like, from names, types and counts alone.
+    """Propose what each column of a table is for, and what its values are like, from names,
+    types and counts alone.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix; `na` names markers of missing values, as in `anonymize`. Nothing is
-    decided by it: print it, answer its questions, and hand `proposal.settings(k)`, corrected where needed, to `anonymize`.
+    `table` is a pandas, polars or Arrow table, or a NumPy matrix; `na` names markers of missing
+    values, as in `anonymize`. Nothing is decided by it: print it, answer its questions, and hand
+    `proposal.settings(k)`, corrected where needed, to `anonymize`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]})
@@ -297,8 +336,11 @@ def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
     return _proposed(table, typed=True, na=na)
 
 
-def propose_for_file(path: str | Path, *, na: Sequence[Any] | str | float = (), **reading: Any) -> Proposal:
-    """Propose what the columns of a file are for; `reading` is what is known about the file, such as header=False.
+def propose_for_file(
+    path: str | Path, *, na: Sequence[Any] | str | float = (), **reading: Any
+) -> Proposal:
+    """Propose what the columns of a file are for; `reading` is what is known about the file, such
+    as header=False.
 
     `na` names markers of missing values beyond the usual ones.
     """
@@ -309,8 +351,11 @@ def propose_for_file(path: str | Path, *, na: Sequence[Any] | str | float = (), 
     return _proposed(read_table(path, **reading), typed=format.typed and not format.mixed, na=na)
 
 
-def settled(given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the columns in question in place of nominal="asked"; those that are not used, or settled otherwise, stay out.
+def settled(
+    given: Mapping[str, Any], source: str | Path, reading: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Settings with the columns in question in place of nominal="asked"; those that are not used,
+    or settled otherwise, stay out.
 
     A column of that name is that column.
 
@@ -346,7 +391,9 @@ def shell_list(names: Sequence[str]) -> str:
     """
     odd = set(',"\r\n')
     words = [
-        name if name.strip() == name != "" and not odd & set(name) else '"' + name.replace('"', '""') + '"'
+        name
+        if name.strip() == name != "" and not odd & set(name)
+        else '"' + name.replace('"', '""') + '"'
         for name in names
     ]
     return shlex.quote(",".join(words))
@@ -374,7 +421,9 @@ def _rules_in(frame: Any, proposal: Proposal) -> tuple[str, ...]:
     columns = [
         Column(each.name, Role.QUASI, Kind.NUMERIC)
         for each in proposal.columns
-        if each.role is Role.QUASI and each.kind is Kind.NUMERIC and frame[each.name].dtype.is_numeric()
+        if each.role is Role.QUASI
+        and each.kind is Kind.NUMERIC
+        and frame[each.name].dtype.is_numeric()
     ]
     records = records_of(cells_of(frame, columns))
     return tuple(rule.text for rule in independent(records.holding(())[1], records.names))

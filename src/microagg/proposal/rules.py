@@ -1,6 +1,8 @@
-"""The rules behind a proposal, in their order: units and weights, what names somebody, what is confidential; the rest can be found by others.
+"""The rules behind a proposal, in their order: units and weights, what names somebody, what is
+confidential; the rest can be found by others.
 
-Numbers are never taken for codes, nor unique amounts for numbers of persons, unless somebody says so: such columns are asked about.
+Numbers are never taken for codes, nor unique amounts for numbers of persons, unless somebody says
+so: such columns are asked about.
 """
 
 from __future__ import annotations
@@ -27,39 +29,55 @@ LARGEST_COUNT = 366
 
 TEXTS = {
     "codes": (
-        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed they are numbers, and a group gets their mean."
+        "Numbers or codes: {}? Their whole numbers may stand for categories. As proposed "
+        "they are numbers, and a group gets their mean."
     ),
     "money": (
-        "Known to others, or confidential: {}? The names sound like money. As proposed these are quasi-identifying, and a group shares one "
+        "Known to others, or confidential: {}? The names sound like money. As proposed "
+        "these are quasi-identifying, and a group shares one "
         "amount; what is confidential instead is released as it is."
     ),
     "amounts": (
-        "Amounts, or numbers of persons: {}? Nearly every record has a whole number of its own there. As proposed these are "
-        "quasi-identifying, and a group shares one number; what names a person or a company should be an identifier."
+        "Amounts, or numbers of persons: {}? Nearly every record has a whole number of "
+        "its own there. As proposed these are "
+        "quasi-identifying, and a group shares one number; what names a person or a "
+        "company should be an identifier."
     ),
     "keys": (
-        "Numbers or codes of persons, households or companies: {}? Their values repeat, so one person may have several records. As proposed "
-        "these are left out, and k counts records; as unit, k counts persons or companies; a code of something else can be quasi-identifying."
+        "Numbers or codes of persons, households or companies: {}? Their values repeat, "
+        "so one person may have several records. As proposed "
+        "these are left out, and k counts records; as unit, k counts persons or "
+        "companies; a code of something else can be quasi-identifying."
     ),
     "blocks": (
-        "Numbers of persons, households or companies: {}? Records with the same value stand together. As proposed these are "
-        "quasi-identifying numbers; as unit, the column is left out and k counts persons or companies."
+        "Numbers of persons, households or companies: {}? Records with the same value "
+        "stand together. As proposed these are "
+        "quasi-identifying numbers; as unit, the column is left out and k counts persons "
+        "or companies."
     ),
     "people": (
-        "Names of persons: {}? The columns are called like persons, and hold a few different texts. As proposed they are left out."
+        "Names of persons: {}? The columns are called like persons, and hold a few "
+        "different texts. As proposed they are left out."
     ),
     "other text": (
-        "Numbers with other text among them: {}? As proposed these are left out. If the text means missing, name it with na; if it is a code "
+        "Numbers with other text among them: {}? As proposed these are left out. If the "
+        "text means missing, name it with na; if it is a code "
         "such as not applicable, with special."
     ),
-    "weight": ("A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."),
-    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it could be quasi-identifying.",
-    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are refused.",
-    "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As proposed it is left out.",
+    "weight": (
+        "A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."
+    ),
+    "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; it "
+    "could be quasi-identifying.",
+    "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for they are "
+    "refused.",
+    "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As "
+    "proposed it is left out.",
     "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are refused.",
 }
 ADVICE = {
-    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] names those.",
+    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] "
+    "names those.",
     "weight": "Name it with weight instead of quasi if it is a sampling weight.",
 }
 """How to answer where `anonymize` is called."""
@@ -74,7 +92,9 @@ ANSWERS = {
     "second weight": ("identifier", "quasi"),
     "second unit": ("identifier", "unit"),
 }
-"""What a file of settings may answer, the careful answer first; the other questions are answered in the table itself."""
+"""What a file of settings may answer, the careful answer first; the other questions are answered in
+the table itself.
+"""
 CALLED = {
     NameHint.PERSON: "called like the name of somebody",
     NameHint.SOMEBODY: "called like a person, with many different values",
@@ -110,7 +130,9 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
     for look in looks:
         role, reason = _decided(look, state)
         columns.append(
-            Proposed(look.name, role, look.kind, reason, look.distinct, look.records, look.said, look.na)
+            Proposed(
+                look.name, role, look.kind, reason, look.distinct, look.records, look.said, look.na
+            )
         )
     questions = (
         Question(about, tuple(names), TEXTS[about], ANSWERS.get(about, ()), ADVICE.get(about, ""))
@@ -121,7 +143,8 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
 
 
 def names_somebody(look: ColumnProfile) -> str:
-    """Why a column could name somebody, by its name and a look at its values; empty if nothing says so. Quotes no value.
+    """Why a column could name somebody, by its name and a look at its values; empty if nothing says
+    so. Quotes no value.
 
     >>> names_somebody(ColumnProfile("Telefon", Kind.NOMINAL, 9, values=9, distinct=9, text=True))
     'called like an e-mail, a phone or an address'
@@ -134,10 +157,12 @@ def names_somebody(look: ColumnProfile) -> str:
 
 
 def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
-    """Which of these columns may name people: their names or patterns say so, or nearly everybody has a value of their own in them.
+    """Which of these columns may name people: their names or patterns say so, or nearly
+    everybody has a value of their own in them.
 
-    Values count where they are text, whole numbers that run through (at most twice as many as there are records), or in a column
-    whose name speaks of numbers. Amounts that differ from person to person name nobody.
+    Values count where they are text, whole numbers that run through (at most twice as many as there
+    are records), or in a column whose name speaks of numbers. Amounts that differ from person to
+    person name nobody.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"Last name": ["A", "A"], "note": ["x", "y"], "rent": [700.5, 801.25], "case_no": [901, 7]})
@@ -151,14 +176,18 @@ def may_name_people(table: pa.Table, names: Sequence[str]) -> list[str]:
 
 
 def may_name(look: ColumnProfile) -> bool:
-    """Whether a column that looks so may name people. More different values make that more likely, never less."""
+    """Whether a column that looks so may name people. More different values make that more likely,
+    never less.
+    """
     # whoever says that nobody is named leaves no doubt: a name says so whatever the values
     said = hint_of_name(look.name)
     return NameHint.PERSON in said or bool(names_somebody(look) or _alone_in(look, said))
 
 
 def _can_be(what: NameHint, look: ColumnProfile) -> bool:
-    """Whether a column can hold what its name says: names are text, numbers of persons are no fractions, dates or answers."""
+    """Whether a column can hold what its name says: names are text, numbers of persons are no
+    fractions, dates or answers.
+    """
     if look.dates or look.boolean or not (look.text or look.whole):
         return False
     if what is NameHint.PERSON:
@@ -172,7 +201,9 @@ def _can_be(what: NameHint, look: ColumnProfile) -> bool:
 
 
 def _counts_something(look: ColumnProfile) -> bool:
-    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0 and gaps or with many records each."""
+    """Whether whole numbers are counts, such as visits to a doctor: none of them large, and with 0
+    and gaps or with many records each.
+    """
     small = look.whole and look.span <= LARGEST_COUNT
     return small and ((not look.positive and look.distinct <= look.span) or _has_many_records(look))
 
@@ -203,12 +234,17 @@ def _unusable(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> 
 
 
 def _weight(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
-    """One sampling weight; a name that says no more than weight, and all further ones, are asked about."""
+    """One sampling weight; a name that says no more than weight, and all further ones, are asked
+    about.
+    """
     if not (said & {NameHint.WEIGHT, NameHint.BARE_WEIGHT} and look.positive):
         return None
     if NameHint.WEIGHT not in said:
         state.ask("weight", look)
-        return Role.QUASI, "positive numbers; body weight or sampling weight, the name does not tell"
+        return (
+            Role.QUASI,
+            "positive numbers; body weight or sampling weight, the name does not tell",
+        )
     if Role.WEIGHT in state.taken:
         state.ask("second weight", look)
         return Role.IDENTIFIER, "sounds like a second sampling weight"
@@ -250,16 +286,28 @@ def _identifier(look: ColumnProfile, said: frozenset[NameHint], state: _State) -
         state.ask("people", look)
         return Role.IDENTIFIER, "called like a person, and text"
     if look.text and not look.mostly_repeated:
-        return Role.IDENTIFIER, "text, and more than 5 % of it occurs once, so it could name somebody"
+        return (
+            Role.IDENTIFIER,
+            "text, and more than 5 % of it occurs once, so it could name somebody",
+        )
     return _key(look, said, state)
 
 
 def _key(look: ColumnProfile, said: frozenset[NameHint], state: _State) -> _Decided:
-    """Columns that number persons or companies, several records each, by name or by how their texts are built."""
-    if look.dates or look.boolean or said & {NameHint.CODE, NameHint.CONFIDENTIAL} or look.distinct <= FEW:
+    """Columns that number persons or companies, several records each, by name or by how their texts
+    are built.
+    """
+    if (
+        look.dates
+        or look.boolean
+        or said & {NameHint.CODE, NameHint.CONFIDENTIAL}
+        or look.distinct <= FEW
+    ):
         return None
     number = look.whole and (look.stands_together or look.span > LARGEST_COUNT)
-    if not _has_many_records(look) and ((NameHint.KEY in said and (number or look.text)) or look.coded):
+    if not _has_many_records(look) and (
+        (NameHint.KEY in said and (number or look.text)) or look.coded
+    ):
         state.ask("keys", look)
         return Role.IDENTIFIER, "the numbers or codes of something, and they repeat"
     return None
@@ -272,7 +320,9 @@ def _ask_if_repeated(look: ColumnProfile, state: _State) -> None:
 
 
 def _alone_in(look: ColumnProfile, said: frozenset[NameHint]) -> str:
-    """Why values that nearly every record has for itself name it; empty where they are amounts, or repeat."""
+    """Why values that nearly every record has for itself name it; empty where they are amounts, or
+    repeat.
+    """
     if not look.nearly_unique:
         return ""
     if look.text:

@@ -1,4 +1,6 @@
-"""A proposal as a file of settings: roles with their reasons, and what is to be decided marked so that nobody overlooks it."""
+"""A proposal as a file of settings: roles with their reasons, and what is to be decided marked so
+that nobody overlooks it.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,22 @@ if TYPE_CHECKING:
     from microagg.proposal.proposal import Proposal, Proposed, Question
 
 ABOUT = (
-    "Settings of a release, proposed from names, types and counts. A proposal is no decision: confirm or correct the roles below, and "
-    f'answer what is marked "{DECIDE}". Every other setting can be added; `microagg schema` lists them.'
+    "Settings of a release, proposed from names, types and counts. A proposal is no "
+    "decision: confirm or correct the roles below, and "
+    f'answer what is marked "{DECIDE}". Every other setting can be added; `microagg '
+    "schema` lists them."
 )
 TO_DECIDE = (
-    f'Put one of the words behind it in the place of each "{DECIDE}". The first one leaves a column as it is proposed, which is the '
-    "careful answer; --as-proposed takes it for all that are left. To correct the lists above instead, leave the line out."
+    f'Put one of the words behind it in the place of each "{DECIDE}". The first one '
+    "leaves a column as it is proposed, which is the "
+    "careful answer; --as-proposed takes it for all that are left. To correct the lists "
+    "above instead, leave the line out."
 )
 NOT_VALUES = "Texts that mean a missing value."
-FOR_ALL = "The answer is for all of these columns. Take a column out of the list to decide otherwise on a line of its own above."
+FOR_ALL = (
+    "The answer is for all of these columns. Take a column out of the list to decide "
+    "otherwise on a line of its own above."
+)
 IN_THE_TABLE = "This is no matter of settings, but of the table:"
 LISTS = {
     Role.QUASI: "Columns by which somebody could be found: replaced by values that groups share.",
@@ -42,14 +51,21 @@ LISTS = {
 }
 ONE_COLUMN = {
     Role.WEIGHT: "The column of sampling weights.",
-    Role.UNIT: "The column that says which household, company or patient a record belongs to: left out, and every class has k of them.",
+    Role.UNIT: "The column that says which household, company or patient a record belongs to: left "
+    "out, and every class has k of them.",
 }
 
 
 def text_of(
-    proposal: Proposal, k: int, *, nominal: Sequence[str] | str = (), reading: Mapping[str, Any] | None = None
+    proposal: Proposal,
+    k: int,
+    *,
+    nominal: Sequence[str] | str = (),
+    reading: Mapping[str, Any] | None = None,
 ) -> str:
-    """The text of a settings file that follows a proposal; `reading` is what was said about the file that was looked at."""
+    """The text of a settings file that follows a proposal; `reading` is what was said about the
+    file that was looked at.
+    """
     given = proposal.settings(k, nominal=nominal)
     parts = [f"{comment(ABOUT)}\n{VERSION_KEY} = {VERSION}", f"{comment(K.help)}\nk = {k}"]
     for role, told in LISTS.items():
@@ -76,7 +92,9 @@ def text_of(
     parts += [comment(each) for each in proposal.on_rules]
     asked = [each for each in proposal.questions if each.answers and not _settled(each, nominal)]
     parts += [
-        f"{comment(IN_THE_TABLE)}\n{comment(each.asks)}" for each in proposal.questions if not each.answers
+        f"{comment(IN_THE_TABLE)}\n{comment(each.asks)}"
+        for each in proposal.questions
+        if not each.answers
     ]
     if asked:
         parts.append(comment(TO_DECIDE))
@@ -88,20 +106,29 @@ def _reason(column: Proposed) -> str:
 
 
 def _settled(question: Question, nominal: Sequence[str] | str) -> bool:
-    return question.about == "codes" and "asked" in ([nominal] if isinstance(nominal, str) else nominal)
+    return question.about == "codes" and "asked" in (
+        [nominal] if isinstance(nominal, str) else nominal
+    )
 
 
 def _question(question: Question) -> str:
     words = " or ".join(f'"{word}"' for word in question.answers)
     if question.is_one:
         label = f"{len(question.columns)} columns"
-        return "\n".join([
-            f"[{toml_key(DECIDE, question.about, label)}]", comment(question.asks), comment(FOR_ALL),
-            f'{ANSWER} = "{DECIDE}"  # {words}', entry(COLUMNS, list(question.columns)),
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                f"[{toml_key(DECIDE, question.about, label)}]",
+                comment(question.asks),
+                comment(FOR_ALL),
+                f'{ANSWER} = "{DECIDE}"  # {words}',
+                entry(COLUMNS, list(question.columns)),
+            ]
+        )
     lines = [f'{toml_key(name)} = "{DECIDE}"  # {words}' for name in question.columns]
     return "\n".join([f"[{toml_key(DECIDE, question.about)}]", comment(question.asks), *lines])
 
 
 def _table(name: str, content: Mapping[str, Any]) -> str:
-    return "\n".join([f"[{toml_key(name)}]", *(entry(each, value) for each, value in content.items())])
+    return "\n".join(
+        [f"[{toml_key(name)}]", *(entry(each, value) for each, value in content.items())]
+    )

@@ -1,4 +1,6 @@
-"""What the columns of a table are, as the settings say: their cells, their confidential values, and records that are left out."""
+"""What the columns of a table are, as the settings say: their cells, their confidential values, and
+records that are left out.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,24 @@ def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> 
 
 
 def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings) -> Cells:
-    """The released cells as anybody reads them who has the released table and the settings: what a public report shows.
+    """The released cells as anybody reads them who has the released table and the settings: what a
+    public report shows.
 
-    Those that were made tell more: a clock or a unit that suits the original alone. Ranges and ancestors are the texts released.
-    Labels are those of the released table.
+    Those that were made tell more: a clock or a unit that suits the original alone. Ranges and
+    ancestors are the texts released. Labels are those of the released table.
     """
     asked = settings.of_table(table).columns
     quasi = [column for column in schema.columns if column.role is Role.QUASI]
-    fine = [column for column, variable in zip(quasi, made.variables, strict=True) if not variable.coarse]
+    fine = [
+        column
+        for column, variable in zip(quasi, made.variables, strict=True)
+        if not variable.coarse
+    ]
     if not fine:
         return made
-    read = cells_of(nw.from_native(table, eager_only=True), fine, special=asked.special, na=asked.na)
+    read = cells_of(
+        nw.from_native(table, eager_only=True), fine, special=asked.special, na=asked.na
+    )
     place = {name: j for j, name in enumerate(read.names)}
     values, variables = made.values.copy(), list(made.variables)
     atoms = np.full(values.shape, NO_ATOM, np.int16) if made.atoms is None else made.atoms.copy()
@@ -50,26 +59,40 @@ def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings
 
 
 def confidential_of(
-    table: pa.Table, names: Sequence[str], settings: Settings, standing: ValueFrequencies | None = None
+    table: pa.Table,
+    names: Sequence[str],
+    settings: Settings,
+    standing: ValueFrequencies | None = None,
 ) -> tuple[Attribute, ...]:
     """The confidential columns, with the kinds, orders and codes that were said of them."""
     asked = settings.columns
     return attributes_of(
-        table, names, exact=settings.exact, kinds=asked.kinds, ordinal=asked.levels, special=asked.special, na=asked.na,
+        table,
+        names,
+        exact=settings.exact,
+        kinds=asked.kinds,
+        ordinal=asked.levels,
+        special=asked.special,
+        na=asked.na,
         standing=standing,
-    )  # fmt: skip
+    )
 
 
 def units_in(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Attribute | None:
     """The unit that each record belongs to; None where there is no such column."""
     name = schema.one(Role.UNIT)
-    return None if name is None else units_of(to_arrow(frame.select(name)), name, na=settings.columns.na)
+    return (
+        None
+        if name is None
+        else units_of(to_arrow(frame.select(name)), name, na=settings.columns.na)
+    )
 
 
 def without_gaps(
     frame: nw.DataFrame[Any], schema: Schema, settings: Settings
 ) -> tuple[nw.DataFrame[Any], int]:
-    """The table without the records that miss a quasi-identifier, and how many those are, if they are to be left out.
+    """The table without the records that miss a quasi-identifier, and how many those are, if they
+    are to be left out.
 
     With missing="error" they are refused, with "group" they stay.
     """
@@ -82,7 +105,8 @@ def without_gaps(
         told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
         if told:
             raise InputError(
-                f"quasi-identifiers are missing: {told}; fill them in, or say missing='group' to group such records with their "
+                f"quasi-identifiers are missing: {told}; fill them in, or say "
+                f"missing='group' to group such records with their "
                 "like or missing='drop' to leave them out."
             )
         return frame, 0
@@ -101,5 +125,6 @@ def check_few(dropped: int, records: int, k: int) -> None:
     """
     if dropped > records - k:
         raise InputError(
-            f"missing='drop' leaves {records - dropped:,} of {records:,} records, fewer than k; say missing='group' to keep them."
+            f"missing='drop' leaves {records - dropped:,} of {records:,} records, fewer "
+            f"than k; say missing='group' to keep them."
         )

@@ -1,7 +1,9 @@
-"""What became of the cells of a table, column by column: the everyday figures of a release, for the data holder's eyes.
+"""What became of the cells of a table, column by column: the everyday figures of a release, for the
+data holder's eyes.
 
-How many cells are as they were, how far numbers and dates moved, by how many levels ordered categories did, how many gaps were
-filled and how many values blanked. All of it is of both tables, so none of it is public.
+How many cells are as they were, how far numbers and dates moved, by how many levels ordered
+categories did, how many gaps were filled and how many values blanked. All of it is of both tables,
+so none of it is public.
 """
 
 from __future__ import annotations
@@ -16,9 +18,17 @@ from microagg.measures.loss.unchanged import has_value, places_among, same_cells
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 
-# what units of time are called, and how many of the next smaller one make one; from the longest to the shortest
-UNITS = (("D", "days", 24), ("h", "hours", 60), ("m", "minutes", 60), ("s", "seconds", 1000),
-         ("ms", "milliseconds", 1000), ("us", "microseconds", 1000), ("ns", "nanoseconds", 1))  # fmt: skip
+# what units of time are called, and how many of the next smaller one make one; from the longest to
+# the shortest
+UNITS = (
+    ("D", "days", 24),
+    ("h", "hours", 60),
+    ("m", "minutes", 60),
+    ("s", "seconds", 1000),
+    ("ms", "milliseconds", 1000),
+    ("us", "microseconds", 1000),
+    ("ns", "nanoseconds", 1),
+)
 
 
 @dataclass(frozen=True)
@@ -32,10 +42,14 @@ class Change:
     name: str
     kind: Kind
     unchanged: float
-    """Cells that are as they were, in percent; none where a column was made coarse, unless a range or an ancestor is the value."""
+    """Cells that are as they were, in percent; none where a column was made coarse, unless a range
+    or an ancestor is the value.
+    """
     moved: float | None
-    """The mean absolute change where there was a value before and after: in the units of numbers, in `unit` for dates and times, in
-    levels for ordinal columns; None for nominal ones, for coarse ones, and where there is no such cell."""
+    """The mean absolute change where there was a value before and after: in the units of numbers,
+    in `unit` for dates and times, in levels for ordinal columns; None for nominal ones, for coarse
+    ones, and where there is no such cell.
+    """
     unit: str
     """What `moved` counts: "" for plain numbers, "levels", or a unit of time such as "days"."""
     filled: int
@@ -45,7 +59,8 @@ class Change:
 
 
 def changes(before: Cells, after: Cells) -> dict[str, Change]:
-    """What became of the cells of each column, by its name. Both have the same records in the same order.
+    """What became of the cells of each column, by its name. Both have the same records in the same
+    order.
 
     Cells are compared by what they stand for: the levels of the two may be numbered differently.
 
@@ -77,7 +92,8 @@ def _change(before: Cells, after: Cells, j: int) -> Change:
 
 
 def moves_of(before: Cells, after: Cells, j: int) -> np.ndarray | None:
-    """By how much the cells of a column moved that had a value before and have one after; None where that says nothing.
+    """By how much the cells of a column moved that had a value before and have one after; None
+    where that says nothing.
 
     >>> moves_of(Cells.plain(np.array([[30.0]]), ["age"]), Cells.plain(np.array([[31.0]]), ["age"]), 0).tolist()
     [1.0]
@@ -102,11 +118,14 @@ def moved_by(old: Variable, new: Variable, moved: float | None) -> tuple[float |
     """
     if old.kind is Kind.ORDINAL:
         return moved, "levels" if moved is not None else ""
-    return (None, "") if new.coarse or old.kind is Kind.NOMINAL else _in_fitting_unit(moved, old.unit)
+    return (
+        (None, "") if new.coarse or old.kind is Kind.NOMINAL else _in_fitting_unit(moved, old.unit)
+    )
 
 
 def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]:
-    """A length of time in the longest unit of which it has at least one; in its own where it is shorter than all.
+    """A length of time in the longest unit of which it has at least one; in its own where it is
+    shorter than all.
 
     >>> _in_fitting_unit(90.0, "s"), _in_fitting_unit(0.5, "D")
     ((1.5, 'minutes'), (0.5, 'days'))
@@ -122,7 +141,8 @@ def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]
 
 
 def rows_of_changes(found: Mapping[str, Change]) -> Iterator[tuple[str, str, str, str, str]]:
-    """For a table: column, kind, cells unchanged in percent, by how much they moved, what was filled and blanked.
+    """For a table: column, kind, cells unchanged in percent, by how much they moved, what was
+    filled and blanked.
 
     >>> list(rows_of_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)}))
     [('age', 'numeric', '50.0', '1.5', '2 filled')]
@@ -134,7 +154,13 @@ def rows_of_changes(found: Mapping[str, Change]) -> Iterator[tuple[str, str, str
             for count, what in ((change.filled, "filled"), (change.blanked, "blanked"))
             if count
         ]
-        yield change.name, change.kind.value, f"{change.unchanged:.1f}", moved, ", ".join(gaps) or "–"
+        yield (
+            change.name,
+            change.kind.value,
+            f"{change.unchanged:.1f}",
+            moved,
+            ", ".join(gaps) or "–",
+        )
 
 
 def sentence_on_changes(found: Mapping[str, Change]) -> str:
@@ -143,7 +169,9 @@ def sentence_on_changes(found: Mapping[str, Change]) -> str:
     >>> sentence_on_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)})
     '50.0 % of the cells are as they were, averaged over columns; 2 gaps were filled (age)'
     """
-    told = f"{unchanged_on_average(found):.1f} % of the cells are as they were, averaged over columns"
+    told = (
+        f"{unchanged_on_average(found):.1f} % of the cells are as they were, averaged over columns"
+    )
     filled = {name: change.filled for name, change in found.items() if change.filled}
     blanked = {name: change.blanked for name, change in found.items() if change.blanked}
     if filled:
@@ -151,5 +179,7 @@ def sentence_on_changes(found: Mapping[str, Change]) -> str:
         told += f"; {counted(sum(filled.values()), 'gap')} {was} filled ({listed(list(filled))})"
     if blanked:
         was = "was" if sum(blanked.values()) == 1 else "were"
-        told += f"; {counted(sum(blanked.values()), 'value')} {was} blanked ({listed(list(blanked))})"
+        told += (
+            f"; {counted(sum(blanked.values()), 'value')} {was} blanked ({listed(list(blanked))})"
+        )
     return told

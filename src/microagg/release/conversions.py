@@ -49,7 +49,8 @@ class Conversions:
         )
 
     def to_pandas(self) -> Any:
-        """Return the released table as a pandas DataFrame, rows (and a pandas index) in the order given.
+        """Return the released table as a pandas DataFrame, rows (and a pandas index) in the
+        order given.
 
         >>> import microagg as ma
         >>> type(ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_pandas()).__name__
@@ -75,7 +76,8 @@ class Conversions:
     def _check_on_disk(self) -> None:
         if self.table is None:
             raise InputError(
-                "this release was made out of core: its table is in the file that was written; read that file."
+                "this release was made out of core: its table is in the file that was "
+                "written; read that file."
             )
 
     def __len__(self) -> int:
@@ -95,7 +97,8 @@ class Conversions:
         return "\n".join([headline_of(self.manifest, sizes), *lines])
 
     def plot(self, *columns: str) -> Pictures:
-        """Draw quasi-identifying columns before and after; needs matplotlib (`pip install 'microagg[plots]'`).
+        """Draw quasi-identifying columns before and after; needs matplotlib (`pip install
+        'microagg[plots]'`).
 
         Parameters
         ----------
@@ -105,7 +108,8 @@ class Conversions:
         Returns
         -------
         Pictures
-            A notebook shows them; `save("pictures.html")` writes them. They show the original: do not publish them.
+            A notebook shows them; `save("pictures.html")` writes them. They show the original: do
+            not publish them.
 
         Examples
         --------
@@ -118,7 +122,9 @@ class Conversions:
 
 
 def labelled_like(table: Any, released: pa.Table) -> Any:
-    """An Arrow table with the labels that are released, and nothing that was told of the file it came from."""
+    """An Arrow table with the labels that are released, and nothing that was told of the file it
+    came from.
+    """
     if not isinstance(table, pa.Table):
         return table
     kept = {name: mark for name, mark in (table.schema.metadata or {}).items() if name != NOTES}

@@ -1,4 +1,6 @@
-"""What a release shows to somebody who knows more than the quasi-identifiers: counted on the released table alone, so public."""
+"""What a release shows to somebody who knows more than the quasi-identifiers: counted on the
+released table alone, so public.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from microagg.table.schema import Role, Schema
 
 
 def exposure_of(released: pa.Table, schema: Schema, found: Anonymity) -> dict[str, Any]:
-    """What a manifest says of it: the classes where all released columns are known, and the columns that may name people.
+    """What a manifest says of it: the classes where all released columns are known, and the
+    columns that may name people.
 
     `found` has the classes of the quasi-identifiers, which the others only split further.
 

@@ -33,11 +33,14 @@ from microagg.table.schema import WITHHELD, Role, Schema
 LIBRARIES = ("numpy", "numba", "pyarrow", "narwhals", "highspy")
 FORMAT = 3
 OF_WHOLE_COLUMNS = (
-    2  # manifests up to this format have digests of whole columns, and rows shuffled by a permutation
+    # manifests up to this format have digests of whole columns, and rows shuffled by a permutation
+    2
 )
 
-# What a manifest says besides the settings (whose own declarations tell which of them are public), and whether everybody may
-# know it: what is public follows from the released table and the settings. What is not listed here stays inside. Of the loss,
+# What a manifest says besides the settings (whose own declarations tell which of them are public),
+# and whether everybody may
+# know it: what is public follows from the released table and the settings. What is not listed here
+# stays inside. Of the loss,
 # `publishing.py` says how much is told.
 RESULTS = {
     "format": True,
@@ -94,7 +97,9 @@ def internal_manifest(
     sketch: dict[str, Any] | None = None,
     format: int = FORMAT,
 ) -> dict[str, Any]:
-    """Everything that is needed to repeat a run to the byte. `source` is the table that was given, or its digest, with its `sketch` then."""
+    """Everything that is needed to repeat a run to the byte. `source` is the table that was given,
+    or its digest, with its `sketch` then.
+    """
     quasi = schema.names(Role.QUASI)
     if isinstance(source, pa.Table):
         sketch = sketch_of_table(source) if format > OF_WHOLE_COLUMNS else None
@@ -120,10 +125,14 @@ def internal_manifest(
         "bound": None if found.bound is None else _bound(found.bound, found.labels),
         "chosen": list(found.chosen),
         "stopped_early": found.stopped is not None,
-        "input": {"file": file, "digest": source if isinstance(source, str) else digest_in(format)(source)},
+        "input": {
+            "file": file,
+            "digest": source if isinstance(source, str) else digest_in(format)(source),
+        },
         "sketch": sketch,
         "scaling": {
-            name: {**space.about_column(j), "decimals": made.decimals[j]} for j, name in enumerate(quasi)
+            name: {**space.about_column(j), "decimals": made.decimals[j]}
+            for j, name in enumerate(quasi)
         },
         "cells": _cells(schema, made, dropped),
         "strata": strata,
@@ -138,7 +147,9 @@ def internal_manifest(
 
 
 def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
-    """What the columns were taken for, and how many cells were filled and blanked; all of it stays inside."""
+    """What the columns were taken for, and how many cells were filled and blanked; all of it stays
+    inside.
+    """
     kinds = {column.name: column.kind for column in schema.columns if column.role is Role.QUASI}
     columns = {
         name: {
@@ -153,18 +164,26 @@ def _cells(schema: Schema, made: Aggregated, dropped: int) -> dict[str, Any]:
 
 
 def _bound(bound: Bound, labels: np.ndarray) -> dict[str, Any]:
-    """The proven limit, and how far this grouping is above it, in percent of the limit (None for a limit of 0)."""
+    """The proven limit, and how far this grouping is above it, in percent of the limit (None for a
+    limit of 0).
+    """
     gap = bound.gap(labels)
     return {"IL": bound.il, "optimal": bound.optimal, "gap": gap if math.isfinite(gap) else None}
 
 
 def _found(anonymity: Anonymity) -> dict[str, Any]:
-    """What l and t come to in the worst class, for each confidential column: anybody can count it on the released table.
+    """What l and t come to in the worst class, for each confidential column: anybody can count it
+    on the released table.
 
-    Of units, which nobody can count, everybody is told what every class has, and the rest stays inside.
+    Of units, which nobody can count, everybody is told what every class has, and the rest stays
+    inside.
     """
     told: dict[str, dict[str, Any]] = {}
-    units = {finding.guarantee: finding for finding in anonymity.findings if finding.guarantee in OF_UNITS}
+    units = {
+        finding.guarantee: finding
+        for finding in anonymity.findings
+        if finding.guarantee in OF_UNITS
+    }
     if units:
         told["units"] = {"every_class": " and ".join(finding.words for finding in units.values())}
         told["units"] |= {OF_UNITS[name]: finding.worst for name, finding in units.items()}
@@ -177,15 +196,18 @@ def _found(anonymity: Anonymity) -> dict[str, Any]:
 
 
 def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be published: what follows from the released table and the settings, the loss in whole percent, and what is
-    published by name. No seed, no digest of the input, no scaling, no dropped columns, nothing on how the search went.
+    """What may be published: what follows from the released table and the settings, the loss in
+    whole percent, and what is published by name. No seed, no digest of the input, no scaling, no
+    dropped columns, nothing on how the search went.
 
     Of a public manifest, nothing is taken away.
 
     >>> public_manifest({"settings": {"k": 5, "seed": 7}, "roles": {"name": "identifier", "age": "quasi"}})
     {'settings': {'k': 5}, 'roles': {'age': 'quasi'}}
     """
-    public = {name: value for name, value in internal.items() if RESULTS.get(name) or name == "settings"}
+    public = {
+        name: value for name, value in internal.items() if RESULTS.get(name) or name == "settings"
+    }
     public["settings"] = _public_settings(internal["settings"])
     if "loss" in public:
         public["loss"] = published_loss(internal)
@@ -196,12 +218,16 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
             public[name] = {key: _in_two_digits(value) for key, value in internal[name].items()}
     if public.get("output"):
         public["output"] = {"file": public["output"]["file"]}
-    public["roles"] = {name: role for name, role in internal["roles"].items() if role not in WITHHELD}
+    public["roles"] = {
+        name: role for name, role in internal["roles"].items() if role not in WITHHELD
+    }
     return public
 
 
 def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for, as far as everybody may know it; of the method's parameters, not where it was stopped."""
+    """What was asked for, as far as everybody may know it; of the method's parameters, not where it
+    was stopped.
+    """
     told = Settings.public_part(settings)
     if "params" in told:
         try:
@@ -213,7 +239,9 @@ def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whatever_the_order(guarantee: Mapping[str, Any]) -> dict[str, Any]:
-    """The guarantee without the last digits of l and t, which depend on the order of the rows, and without counts of units."""
+    """The guarantee without the last digits of l and t, which depend on the order of the rows, and
+    without counts of units.
+    """
     told = dict(guarantee)
     for name in ("l", "t"):
         if told.get(name):
@@ -238,9 +266,11 @@ def digest_in(format: int) -> Callable[[pa.Table], str]:
 
 
 def name_of_release(written: pa.Table, settings: Settings) -> str:
-    """What all files of a release call it: a digest of the rows as they are in the file, in whatever order, and of the public settings.
+    """What all files of a release call it: a digest of the rows as they are in the file, in
+    whatever order, and of the public settings.
 
-    Nothing of it is random and nothing comes from the original, so that everybody who has the file can work it out.
+    Nothing of it is random and nothing comes from the original, so that everybody who has the file
+    can work it out.
 
     >>> table = pa.table({"age": [31, 62]})
     >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
@@ -256,8 +286,12 @@ def name_by(digest_of_rows: str, settings: Settings) -> str:
 
 
 def manifest_paths(table: AnyPlace) -> tuple[AnyPlace, AnyPlace]:
-    """Where the internal and the public manifest of a released file lie: one pair for each file, whatever its format."""
-    return table.with_name(f"{table.name}.internal.json"), table.with_name(f"{table.name}.public.json")
+    """Where the internal and the public manifest of a released file lie: one pair for each file,
+    whatever its format.
+    """
+    return table.with_name(f"{table.name}.internal.json"), table.with_name(
+        f"{table.name}.public.json"
+    )
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:

@@ -29,10 +29,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
         raise InputError(f"{path.name} is not an internal manifest of a release; {LIKE_ONE}.")
     if content["format"] > FORMAT:
-        raise InputError(f"{path.name} was written by a later version; install {version_of(content)}.")
+        raise InputError(
+            f"{path.name} was written by a later version; install {version_of(content)}."
+        )
     if content["format"] == 1:
         content = _as_of_today(content)
-    of_today = all(isinstance(content.get(name), dict) for name in ("settings", "input", "versions"))
+    of_today = all(
+        isinstance(content.get(name), dict) for name in ("settings", "input", "versions")
+    )
     if not of_today or not isinstance(content["input"].get("digest"), str):
         raise InputError(f"{path.name} is not an internal manifest of a release; {LIKE_ONE}.")
     return content
@@ -52,9 +56,13 @@ def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
 
 
 def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What older manifests say of how files were read and written, beside the settings; the rest of how a file is written follows the table."""
+    """What older manifests say of how files were read and written, beside the settings; the rest of
+    how a file is written follows the table.
+    """
     escaped = {
-        name: value for name, value in _options_in(manifest, "dialect").items() if name == "escape_formulas"
+        name: value
+        for name, value in _options_in(manifest, "dialect").items()
+        if name == "escape_formulas"
     }
     return {"reading": _options_in(manifest["input"], "reading"), "writing": escaped}
 
@@ -72,11 +80,15 @@ def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
 def version_of(manifest: dict[str, Any]) -> str:
     """The version that wrote a manifest, as a sentence names it."""
     version = str(manifest.get("microagg", ""))
-    return f"microagg {version}" if re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", version) else "that version"
+    return (
+        f"microagg {version}" if re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", version) else "that version"
+    )
 
 
 def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of format 1, which had settings and results side by side and columns by their roles."""
+    """A manifest of format 1, which had settings and results side by side and columns by their
+    roles.
+    """
     roles = old.get("roles")
     if not isinstance(roles, dict):
         return {}

@@ -12,7 +12,13 @@ from microagg.bounds.bound import check_inexact
 from microagg.errors import InputError
 from microagg.kernels import partial_sums, sums
 from microagg.measures.loss.mixed import loss_of_release
-from microagg.measures.loss.sse import LossBetween, error_sums, largest_share, loss_of_partition, share_of
+from microagg.measures.loss.sse import (
+    LossBetween,
+    error_sums,
+    largest_share,
+    loss_of_partition,
+    share_of,
+)
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.columns.frames import values_of
@@ -27,7 +33,8 @@ def check_unsearchable(space: Space, settings: Settings) -> None:
     method = settings.chosen_method
     if method.scope == "column" and not space.is_plain:
         raise InputError(
-            f"method {method.name} groups each column on its own, so it takes numbers and ordered levels without gaps only; choose "
+            f"method {method.name} groups each column on its own, so it takes numbers "
+            f"and ordered levels without gaps only; choose "
             "another method."
         )
     if settings.params.get("effort") == "prove":
@@ -43,9 +50,11 @@ def loss_of(
     labels: np.ndarray,
     groups: np.ndarray,
 ) -> tuple[dict[str, float], float, float]:
-    """What was lost in the space that was searched, where a bound holds too; the part that one group makes up; IL without rounding.
+    """What was lost in the space that was searched, where a bound holds too; the part that one
+    group makes up; IL without rounding.
 
-    Where that space is not z-scores, or a column counts more than others, IL in plain z-scores stands beside.
+    Where that space is not z-scores, or a column counts more than others, IL in plain z-scores
+    stands beside.
     """
     standard = is_standard(settings.scale, settings.importance)
     if is_released_as_numbers(cells, made, released):
@@ -57,7 +66,9 @@ def loss_of(
     errors = space.record_errors(cells, made.cells, labels).reshape(-1, 1)
     share = share_of(error_sums(errors, groups if groups.ndim == 1 else groups[:, 0]))
     unrounded = (
-        loss["IL"] if made.means is made.cells else loss_of_release(space, cells, made.means, labels)["IL"]
+        loss["IL"]
+        if made.means is made.cells
+        else loss_of_release(space, cells, made.means, labels)["IL"]
     )
     if not standard:
         loss["IL_zscore"] = loss_of_release(Space.fit(cells), cells, made.cells, labels)["IL"]
@@ -65,7 +76,9 @@ def loss_of(
 
 
 def is_released_as_numbers(cells: Cells, made: Aggregated, released: nw.DataFrame[Any]) -> bool:
-    """Whether all columns are plain numbers before and after, so that loss is measured on the table that is released itself."""
+    """Whether all columns are plain numbers before and after, so that loss is measured on the table
+    that is released itself.
+    """
     return (
         is_table_of_numbers(cells)
         and _are_numbers(made.variables, plain=made.is_plain)
@@ -74,7 +87,8 @@ def is_released_as_numbers(cells: Cells, made: Aggregated, released: nw.DataFram
 
 
 def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
-    """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of 256 bits, are none.
+    """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of
+    256 bits, are none.
 
     >>> import pyarrow as pa
     >>> can_be_read_again(nw.from_native(pa.table({"age": [1]})), ["age"])
@@ -84,7 +98,8 @@ def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
 
 
 def is_table_of_numbers(cells: Cells) -> bool:
-    """Whether all columns are plain numbers, and no dates: what is released of them can be read again as it is.
+    """Whether all columns are plain numbers, and no dates: what is released of them can be read
+    again as it is.
 
     >>> is_table_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
     True
@@ -105,7 +120,9 @@ def _loss_of_numbers(
     *,
     standard: bool,
 ) -> tuple[dict[str, float], float, float]:
-    """The same, run by run: matrices of all points before and after would be the most that a release needs."""
+    """The same, run by run: matrices of all points before and after would be the most that a
+    release needs.
+    """
     mean = _mean_of(space, cells)
     whole = groups if groups.ndim == 1 else np.zeros(0, np.int32)
     loss = LossBetween(mean, int(whole.max()) + 1 if len(whole) else 0)

@@ -1,4 +1,6 @@
-"""Notes on the columns of a release and their cells: what the data holder should know beyond the figures. For inside eyes only."""
+"""Notes on the columns of a release and their cells: what the data holder should know beyond the
+figures. For inside eyes only.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from microagg.table.variable import Cells, Variable
 MANY = 20  # different numbers in a column of text: fewer may be codes
 
 
-def notes_on_columns(schema: Schema, space: Space, loss: float, unrounded: float) -> tuple[str, ...]:
+def notes_on_columns(
+    schema: Schema, space: Space, loss: float, unrounded: float
+) -> tuple[str, ...]:
     """What a user should know about this release beyond its figures."""
     notes = []
     quasi = schema.names(Role.QUASI)
@@ -30,12 +34,15 @@ def notes_on_columns(schema: Schema, space: Space, loss: float, unrounded: float
         notes.append(f"constant, so without influence on the groups: {names}")
     if loss > 1.02 * unrounded and loss - unrounded > 0.01:
         notes.append(
-            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to {loss:.3g} %; "
+            f"rounding to the columns' own precision raised IL from {unrounded:.3g} to "
+            f"{loss:.3g} %; "
             "precision='full' avoids it"
         )
     kept = schema.names(Role.KEEP)
     if kept:
-        notes.append(f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}")
+        notes.append(
+            f"kept as they are, and able to single people out: {', '.join(map(repr, kept))}"
+        )
     return tuple(notes)
 
 
@@ -54,7 +61,8 @@ def notes_on_precision(
     notes = []
     if steps["most"]:
         notes.append(
-            "a few values have more decimals than the others, and means are rounded like most values: "
+            "a few values have more decimals than the others, and means are rounded like "
+            "most values: "
             f"{', '.join(steps['most'])}"
         )
     if steps["spread"]:
@@ -69,13 +77,16 @@ def warning_of_single_columns(found: Anonymity) -> str:
     """What must be known of a release whose columns are protected one by one."""
     records = int(found.sizes[found.failing].sum())
     return (
-        f"NOT {found.k}-anonymous: this method protects each column alone; {records} of {int(found.sizes.sum())} records "
+        f"NOT {found.k}-anonymous: this method protects each column alone; {records} of "
+        f"{int(found.sizes.sum())} records "
         f"have a combination of values that fewer than {found.k} share"
     )
 
 
 def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int) -> tuple[str, ...]:
-    """What the data holder should know of columns that are no plain numbers. For inside eyes only."""
+    """What the data holder should know of columns that are no plain numbers. For inside eyes
+    only.
+    """
     gaps = [
         variable.name
         for j, variable in enumerate(cells.variables)
@@ -83,7 +94,9 @@ def notes_on_cells(cells: Cells, space: Space, settings: Settings, dropped: int)
         and (atoms := cells.atoms_of(j)) is not None
         and (atoms >= 0).any()
     ]
-    return notes_on_encoding(cells.names, gaps, space, settings.scale, dropped, _columns_alike(cells))
+    return notes_on_encoding(
+        cells.names, gaps, space, settings.scale, dropped, _columns_alike(cells)
+    )
 
 
 def notes_on_encoding(
@@ -94,29 +107,36 @@ def notes_on_encoding(
     dropped: int,
     alike: Sequence[Sequence[str]],
 ) -> tuple[str, ...]:
-    """The same from facts: which columns have gaps, how many records were left out for them, which columns are alike."""
+    """The same from facts: which columns have gaps, how many records were left out for them, which
+    columns are alike.
+    """
     notes = []
     if dropped:
         notes.append(f"left out, because a quasi-identifier was missing: {dropped:,} records")
     if gaps and scale == "minmax":
         notes.append(
-            f"on the scale minmax a gap in a skewed column is near everything: {listed(gaps)}; scale='zscore' keeps it apart"
+            f"on the scale minmax a gap in a skewed column is near everything: "
+            f"{listed(gaps)}; scale='zscore' keeps it apart"
         )
     inexact = [names[j] for j, column in enumerate(space.columns) if not column.exact]
     if inexact:
         notes.append(
-            f"of more than 64 values, so that groups were searched with distances that are equal within some percent, while loss "
+            f"of more than 64 values, so that groups were searched with distances that "
+            f"are equal within some percent, while loss "
             f"is counted exactly: {listed(inexact)}"
         )
     notes += [
-        f"{listed(same)} hold the same, so that it counts {len(same)} times; leave all but one out, or lower their importance"
+        f"{listed(same)} hold the same, so that it counts {len(same)} times; leave all "
+        f"but one out, or lower their importance"
         for same in alike
     ]
     return tuple(notes)
 
 
 def notes_on_numbers_as_text(variables: Sequence[Variable], settings: Settings) -> tuple[str, ...]:
-    """Which columns of text hold nothing but numbers, many different ones, and were grouped as categories unasked."""
+    """Which columns of text hold nothing but numbers, many different ones, and were grouped as
+    categories unasked.
+    """
     names = [
         each.name
         for each in variables
@@ -125,7 +145,8 @@ def notes_on_numbers_as_text(variables: Sequence[Variable], settings: Settings) 
         and _are_many_numbers(each.levels)
     ]
     return tuple(
-        f"{name!r} holds numbers as text, and they were taken for categories; kinds={{{name!r}: 'numeric'}} takes them for "
+        f"{name!r} holds numbers as text, and they were taken for categories; "
+        f"kinds={{{name!r}: 'numeric'}} takes them for "
         "numbers"
         for name in names
     )
@@ -133,7 +154,9 @@ def notes_on_numbers_as_text(variables: Sequence[Variable], settings: Settings) 
 
 def _are_many_numbers(levels: Sequence[Any]) -> bool:
     known = [level for level in levels if level is not None]
-    return len(known) > MANY and all(isinstance(each, str) and number_of(each) is not None for each in known)
+    return len(known) > MANY and all(
+        isinstance(each, str) and number_of(each) is not None for each in known
+    )
 
 
 def notes_on_markers(source: pa.Table) -> tuple[str, ...]:
@@ -142,7 +165,8 @@ def notes_on_markers(source: pa.Table) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"NA, null and the like were taken for values, because there is other text beside them: {listed(names)}; na='NA' makes "
+        f"NA, null and the like were taken for values, because there is other text "
+        f"beside them: {listed(names)}; na='NA' makes "
         "them missing",
     )
 
@@ -154,7 +178,9 @@ def _columns_alike(cells: Cells) -> list[Sequence[str]]:
     rows = np.linspace(0, len(cells) - 1, spread).astype(np.int64)
     for j in range(len(cells.variables)):
         if len(np.unique(cells.values[rows, j])) > 1:
-            found.setdefault(tuple(np.nan_to_num(cells.values[rows, j], nan=-1e300).tolist()), []).append(j)
+            found.setdefault(
+                tuple(np.nan_to_num(cells.values[rows, j], nan=-1e300).tolist()), []
+            ).append(j)
     alike = []
     for places in found.values():
         first = places[0]

@@ -9,7 +9,8 @@ from microagg.table.confidential import Attribute
 
 
 def notes_on_gaps(promise: Guarantees, attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """What a user who asks for l should know about missing values and special codes of confidential columns.
+    """What a user who asks for l should know about missing values and special codes of confidential
+    columns.
 
     >>> from microagg.table.confidential import attributes_of
     >>> import pyarrow as pa
@@ -30,8 +31,10 @@ def notes_on_unknown(unknown: Mapping[str, int], records: int) -> tuple[str, ...
     ()
     """
     return tuple(
-        f"l counts known values only: {count:,} of {records:,} records have none in {name!r}, where "
-        "it is missing or a special code; where a gap is an answer (such as no diagnosis), fill it in before"
+        f"l counts known values only: {count:,} of {records:,} records have none in "
+        f"{name!r}, where "
+        "it is missing or a special code; where a gap is an answer (such as no "
+        "diagnosis), fill it in before"
         for name, count in unknown.items()
         if count
     )

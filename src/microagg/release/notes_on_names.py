@@ -1,4 +1,6 @@
-"""Notes on what could name somebody in a release, whoever chose the roles: columns that are released as they are, and the index."""
+"""Notes on what could name somebody in a release, whoever chose the roles: columns that are
+released as they are, and the index.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ AS_THEY_ARE = (Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM)
 
 
 def notes_on_names(frame: nw.DataFrame[Any], schema: Schema) -> tuple[str, ...]:
-    """Which columns that are released as they are could name somebody, or nearly do because every record has its own value. Quotes none.
+    """Which columns that are released as they are could name somebody, or nearly do because
+    every record has its own value. Quotes none.
 
     >>> import pyarrow as pa
     >>> from microagg.table.schema import ColumnFacts, assign_roles
@@ -27,7 +30,11 @@ def notes_on_names(frame: nw.DataFrame[Any], schema: Schema) -> tuple[str, ...]:
     'phone' is released as it is and could name somebody (called like an e-mail, a phone or an address); make it an identifier to leave it out
     """
     return notes_on_looks(
-        [profile_column(frame, column.name) for column in schema.columns if column.role in AS_THEY_ARE]
+        [
+            profile_column(frame, column.name)
+            for column in schema.columns
+            if column.role in AS_THEY_ARE
+        ]
     )
 
 
@@ -41,20 +48,24 @@ def notes_on_looks(looks: Sequence[ColumnProfile]) -> tuple[str, ...]:
     for look in looks:
         if why := names_somebody(look):
             notes.append(
-                f"{look.name!r} is released as it is and could name somebody ({why}); make it an identifier to leave it out"
+                f"{look.name!r} is released as it is and could name somebody ({why}); "
+                f"make it an identifier to leave it out"
             )
         elif look.nearly_unique:
             unique.append(look.name)
     if unique:
         notes.append(
-            f"nearly every record has a value of its own, released as it is, by which whoever knows it finds the record: "
-            f"{listed([repr(name) for name in unique])}; make it quasi-identifying, or an identifier to leave it out"
+            f"nearly every record has a value of its own, released as it is, by which "
+            f"whoever knows it finds the record: "
+            f"{listed([repr(name) for name in unique])}; make it quasi-identifying, or "
+            f"an identifier to leave it out"
         )
     return tuple(notes)
 
 
 def note_on_index(table: Any) -> tuple[str, ...]:
-    """What to know of a pandas index that could name people: it is never saved, but a release in memory still has it.
+    """What to know of a pandas index that could name people: it is never saved, but a release in
+    memory still has it.
 
     >>> import pyarrow as pa
     >>> note_on_index(pa.table({"age": [30, 40]}))
@@ -66,7 +77,8 @@ def note_on_index(table: Any) -> tuple[str, ...]:
     if not any(_could_name(look) for look in _levels(index)):
         return ()
     return (
-        "the table's index could name people (each has its own text, or it is called so): it is never saved, but release.table still "
+        "the table's index could name people (each has its own text, or it is called "
+        "so): it is never saved, but release.table still "
         "has it; drop it before handing that on",
     )
 

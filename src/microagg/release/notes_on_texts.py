@@ -1,4 +1,6 @@
-"""Notes on the texts of a release: values spelled in several ways, cells that a spreadsheet would run. How many, never which."""
+"""Notes on the texts of a release: values spelled in several ways, cells that a spreadsheet would
+run. How many, never which.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ def notes_on_texts(attributes: Sequence[Attribute], table: pa.Table) -> tuple[st
     for attribute in attributes:
         if attribute.spellings:
             notes.append(
-                f"{attribute.name!r} spells values in several ways: {attribute.spellings} of its texts count as another one, because "
-                "case, width, white space and how a number is written make no difference (exact=True counts letters)"
+                f"{attribute.name!r} spells values in several ways: "
+                f"{attribute.spellings} of its texts count as another one, because "
+                "case, width, white space and how a number is written make no difference "
+                "(exact=True counts letters)"
             )
         if attribute.similar:
             notes.append(
-                f"{attribute.name!r} has {attribute.similar} texts that are much like another one and count as values of their own; "
+                f"{attribute.name!r} has {attribute.similar} texts that are much like "
+                f"another one and count as values of their own; "
                 "if they mean the same, mend them"
             )
     return (*notes, *note_on_formulas(columns_of_formulas(table)))
@@ -49,6 +54,7 @@ def note_on_formulas(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"a spreadsheet may run texts of {', '.join(map(repr, names))} as formulas (they begin with =, +, - or @); for csv files that go to "
+        f"a spreadsheet may run texts of {', '.join(map(repr, names))} as formulas (they "
+        f"begin with =, +, - or @); for csv files that go to "
         "one, escape_formulas=True puts an apostrophe before them",
     )

@@ -1,4 +1,6 @@
-"""A note on units: what is promised of them, and against whom it does not help. How many, never which."""
+"""A note on units: what is promised of them, and against whom it does not help. How many, never
+which.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,8 @@ def notes_on_units(units: Attribute | None, k: int) -> tuple[str, ...]:
     sizes = np.bincount(units.codes)
     whole = int((sizes >= k).sum())
     return (
-        f"units: {len(sizes):,} different ones in {units.name!r}, {whole:,} of them with {k} or more records; every class has {k} of them, "
-        "but that does not protect against somebody who knows a whole household, company or patient",
+        f"units: {len(sizes):,} different ones in {units.name!r}, {whole:,} of them with "
+        f"{k} or more records; every class has {k} of them, "
+        "but that does not protect against somebody who knows a whole household, company "
+        "or patient",
     )

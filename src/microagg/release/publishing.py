@@ -1,10 +1,11 @@
 """What leaves the house besides what follows from the released table and the settings.
 
-Those two are public, and nothing can be computed back from them but the release. Whatever else is told comes from the original
-table, and each such figure is an equation that the original values must fulfil: ten of them to three digits give six records
-back. So there is one, the information loss, in whole percent, from 100 records on, and only where no single group decides it;
-and what the data holder publishes by name, from 1,000 records on, to two digits. What is which, the declarations say: `public`
-of a setting, `RESULTS` of a manifest, `of` of a measure.
+Those two are public, and nothing can be computed back from them but the release. Whatever else is
+told comes from the original table, and each such figure is an equation that the original values
+must fulfil: ten of them to three digits give six records back. So there is one, the information
+loss, in whole percent, from 100 records on, and only where no single group decides it; and what the
+data holder publishes by name, from 1,000 records on, to two digits. What is which, the declarations
+say: `public` of a setting, `RESULTS` of a manifest, `of` of a measure.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ DIGITS = 2  # of what is published by name
 NOT_TOLD = "not told"
 # one sentence for both reasons: which of them it was tells something
 WHY_NOT = (
-    "it is told for 100 records and more, where no group makes up more than a tenth of the squared error"
+    "it is told for 100 records and more, where no group makes up more than a tenth of the "
+    "squared error"
 )
 
 
@@ -62,16 +64,18 @@ def check_publishing(names: Sequence[str], records: int) -> None:
     """
     if names and records < LEAST_TO_PUBLISH:
         raise InputError(
-            f"publish is for tables of {LEAST_TO_PUBLISH:,} records and more, and this one has {records:,}: figures of "
-            "fewer records tell of single ones. Leave publish out; the internal report has all figures."
+            f"publish is for tables of {LEAST_TO_PUBLISH:,} records and more, and this "
+            f"one has {records:,}: figures of "
+            "fewer records tell of single ones. Leave publish out; the internal report "
+            "has all figures."
         )
 
 
 def steady(value: float, digits: int) -> float:
     """A figure to so many digits, the same whatever the order in which its sum was added up.
 
-    The last digits of a sum depend on that order, and so does the way a figure just between two others is rounded: it is cut to
-    twelve digits first.
+    The last digits of a sum depend on that order, and so does the way a figure just between two
+    others is rounded: it is cut to twelve digits first.
 
     >>> steady(0.12350000000000003, 3) == steady(0.12349999999999997, 3)
     True

@@ -20,7 +20,8 @@ BY_COLUMN = ("kinds", "ordinal", "importance", "aggregate", "hierarchy", "specia
 
 
 def with_new_names(settings: Settings) -> Settings:
-    """Return the same settings with the new name of each column that is renamed: those of the release.
+    """Return the same settings with the new name of each column that is renamed: those of the
+    release.
 
     >>> from microagg.release.settings import Settings
     >>> asked = Settings.of(k=5, quasi=["net wage"], cap={"net wage": 5000}, rename={"net wage": "wage"})
@@ -55,7 +56,9 @@ def _with_names(settings: Settings, names: Mapping[str, str]) -> Settings:
         name = getattr(settings, each)
         changes[each] = None if name is None else names.get(name, name)
     for each in BY_COLUMN:
-        changes[each] = {names.get(name, name): value for name, value in getattr(settings, each).items()}
+        changes[each] = {
+            names.get(name, name): value for name, value in getattr(settings, each).items()
+        }
     changes["rules"] = tuple(_renamed_rule(text, names) for text in settings.rules)
     return replace(settings, **changes)
 

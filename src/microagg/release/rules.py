@@ -1,4 +1,5 @@
-"""Sums between quasi-identifying columns: which are declared or found, which are kept, and which hold in a release.
+"""Sums between quasi-identifying columns: which are declared or found, which are kept, and which
+hold in a release.
 
 Covered are sums and differences: one column is made of up to three others, each added or
 subtracted, in all records without a gap in these columns. They must be plain numbers (no dates,
@@ -40,7 +41,8 @@ class KeptRules:
 def kept_rules(
     records: Records, variables: Sequence[Variable], settings: Settings, *, by_column: bool = False
 ) -> KeptRules:
-    """Return the sums that a release keeps; refuse declared ones that do not hold or cannot be kept.
+    """Return the sums that a release keeps; refuse declared ones that do not hold or cannot be
+    kept.
 
     `by_column` says that a method groups each column on its own.
     """
@@ -53,14 +55,17 @@ def kept_rules(
     for rule, each in zip(declared, counts, strict=True):
         if each.missed:
             raise InputError(
-                f"the rule {rule.text!r} does not hold in {each.missed:,} of {each.complete:,} records; correct the table, or "
+                f"the rule {rule.text!r} does not hold in {each.missed:,} of "
+                f"{each.complete:,} records; correct the table, or "
                 "leave the rule out."
             )
     whys = [_obstacle(rule, variables, settings, by_column=by_column) for rule in found]
     lost = [(rule, why) for rule, why in zip(found, whys, strict=True) if why]
     names = [each.name for each in variables]
     rules = [*declared, *(rule for rule, why in zip(found, whys, strict=True) if not why)]
-    sums, solved = KeptSums.of([(relation_of(each, names), names.index(each.left)) for each in rules])
+    sums, solved = KeptSums.of(
+        [(relation_of(each, names), names.index(each.left)) for each in rules]
+    )
     pairs = list(zip(rules, solved, strict=True))
     lost += [(rule, "it contradicts the others") for rule, each in pairs if each is False]
     kept = tuple(rule for rule, each in pairs[len(declared) :] if each)
@@ -68,18 +73,28 @@ def kept_rules(
 
 
 def _check_declared(
-    rule: Rule, records: Records, variables: Sequence[Variable], settings: Settings, *, by_column: bool
+    rule: Rule,
+    records: Records,
+    variables: Sequence[Variable],
+    settings: Settings,
+    *,
+    by_column: bool,
 ) -> None:
     for name in rule.names:
         if name not in records.names:
             raise InputError(
-                f"the rule {rule.text!r} names {name!r}, which is no quasi-identifying column of plain numbers; leave the rule out."
+                f"the rule {rule.text!r} names {name!r}, which is no quasi-identifying "
+                "column of plain numbers; leave the rule out."
             )
     if why := _obstacle(rule, variables, settings, by_column=by_column):
-        raise InputError(f"the rule {rule.text!r} cannot be kept, because {why}; leave one of both out.")
+        raise InputError(
+            f"the rule {rule.text!r} cannot be kept, because {why}; leave one of both out."
+        )
 
 
-def _obstacle(rule: Rule, variables: Sequence[Variable], settings: Settings, *, by_column: bool) -> str:
+def _obstacle(
+    rule: Rule, variables: Sequence[Variable], settings: Settings, *, by_column: bool
+) -> str:
     """Return why a sum cannot be kept; empty where it can."""
     if by_column:
         return "the method groups each column on its own"
@@ -98,17 +113,22 @@ def notes_on_rules(kept: KeptRules) -> tuple[str, ...]:
     notes = []
     if kept.found:
         notes.append(
-            f"sums found in the table, and kept by rounding their parts: {'; '.join(each.text for each in kept.found)}"
+            "sums found in the table, and kept by rounding their parts: "
+            f"{'; '.join(each.text for each in kept.found)}"
         )
     notes += [
-        f"the sum {rule.text} holds in the table but is not kept, because {why}" for rule, why in kept.lost
+        f"the sum {rule.text} holds in the table but is not kept, because {why}"
+        for rule, why in kept.lost
     ]
     return tuple(notes)
 
 
 def released_variables(variables: Sequence[Variable], settings: Settings) -> list[ColumnEncoding]:
-    """Return the columns of a release in which sums are looked for: plain numbers before and after."""
-    na = tuple(map(str, settings.na))  # numbers that are held as text keep their markers of missing values
+    """Return the columns of a release in which sums are looked for: plain numbers before and
+    after.
+    """
+    # numbers that are held as text keep their markers of missing values
+    na = tuple(map(str, settings.na))
     columns = (
         ColumnEncoding.of(variables[j])
         for j in plain_columns(variables)

@@ -1,4 +1,6 @@
-"""How a release becomes files: its table and manifests as one, its reports beside them; nothing takes the place of what it is not."""
+"""How a release becomes files: its table and manifests as one, its reports beside them; nothing
+takes the place of what it is not.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportErr
 from microagg.files.columnar.parquet_folder import check_other_folder, format_to_write, is_folder
 from microagg.files.commit import system
 from microagg.files.commit.overwrite_guard import check_other_kind, check_other_than_table
-from microagg.files.commit.writing import StagedFile, check_unwritable, put_in_place, text_piece, write_table
+from microagg.files.commit.writing import (
+    StagedFile,
+    check_unwritable,
+    put_in_place,
+    text_piece,
+    write_table,
+)
 from microagg.files.comparing import check_altered, in_codes_of
 from microagg.files.formats import options_for
 from microagg.files.reading import read_written
@@ -58,9 +66,11 @@ def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
 
 
 def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) -> Attribute | None:
-    """The withheld unit of each row of a written file, whose classes are given: carried there through the shuffle.
+    """The withheld unit of each row of a written file, whose classes are given: carried there
+    through the shuffle.
 
-    That the rows are where they should be is made sure of by their classes: rows of one class of the release share one in the file.
+    That the rows are where they should be is made sure of by their classes: rows of one class of
+    the release share one in the file.
     """
     if release._units is None:
         return None
@@ -70,7 +80,8 @@ def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) 
     there[classes] = written.labels
     if not np.array_equal(there[classes], written.labels):
         raise GuaranteeError(
-            "the file does not have its rows in the order it should, so that their units are not known; nothing was written."
+            "the file does not have its rows in the order it should, so that their units "
+            "are not known; nothing was written."
         )
     return release._units.of_records(rows)
 
@@ -92,7 +103,10 @@ def save_release(
     def write(part: Path) -> None:
         table = rows_to_write(release, keep_order=keep_order)
         write_table(table, part, **options)
-        added["output"] = {"file": path.name, "digest": digest_in(release.manifest["format"])(table)}
+        added["output"] = {
+            "file": path.name,
+            "digest": digest_in(release.manifest["format"])(table),
+        }
 
     def inspect(part: Path) -> None:
         release_unused_memory()
@@ -101,7 +115,9 @@ def save_release(
         except InputError:
             raise GuaranteeError("the file cannot be read back; nothing was written.") from None
         if written.column_names != release._arrow.column_names:
-            raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+            raise GuaranteeError(
+                "the file does not have the columns it should; nothing was written."
+            )
         found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
         units = units_as_written(release, found, keep_order=keep_order)
         in_our_terms = in_codes_of(in_plain_terms(written, typed, options), typed, format)
@@ -146,7 +162,9 @@ def table_piece(
 
 
 def check_place_of_table(path: Path) -> None:
-    """Refuse a place that holds anything but a table of the same format; a folder must be that of a release, or empty."""
+    """Refuse a place that holds anything but a table of the same format; a folder must be that of a
+    release, or empty.
+    """
     if is_folder(path):
         check_other_folder(path, known=any(map(os.path.lexists, manifest_paths(path))))
     else:
@@ -154,7 +172,9 @@ def check_place_of_table(path: Path) -> None:
 
 
 def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[StagedFile]:
-    """Both manifests of a released file; their `content` is asked for when the table has been inspected and has its name."""
+    """Both manifests of a released file; their `content` is asked for when the table has been
+    inspected and has its name.
+    """
 
     def manifest(
         place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool
@@ -170,7 +190,10 @@ def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[S
         )
 
     internal, public = manifest_paths(path)
-    return [manifest(internal, dict, private=True), manifest(public, public_manifest, private=False)]
+    return [
+        manifest(internal, dict, private=True),
+        manifest(public, public_manifest, private=False),
+    ]
 
 
 def _column_to_write(table: pa.Table, rows: pa.Array | None, name: str) -> pa.ChunkedArray:
@@ -202,7 +225,9 @@ def check_places(path: Path) -> None:
 def renderer(path: Path) -> Callable[[Document], str]:
     """What turns a report into the text of a file of this name."""
     if path.suffix.lower() not in RENDERERS:
-        raise InputError(f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise.")
+        raise InputError(
+            f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise."
+        )
     return RENDERERS[path.suffix.lower()][0]
 
 
@@ -223,7 +248,9 @@ def report_paths(path: Path) -> tuple[Path, Path]:
 
 
 def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Where the reports go, if any is asked for, after making sure of their places; those `taken` are for other files."""
+    """Where the reports go, if any is asked for, after making sure of their places; those `taken`
+    are for other files.
+    """
     if report is None:
         return ()
     renderer(Path(report))
@@ -231,7 +258,8 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
     for place in places:
         if _plainly(place) in map(_plainly, taken):
             raise InputError(
-                f"{str(place)!r} is the place of a manifest or a table of this release; give the report another name."
+                f"{str(place)!r} is the place of a manifest or a table of this release; "
+                f"give the report another name."
             )
         check_report_place(place)
     return places
@@ -243,16 +271,22 @@ def places_of(source: str | Path, target: str | Path) -> list[Path]:
 
 
 def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:
-    """Write a report on a release that is in place; if that fails, the error says that the release is there."""
+    """Write a report on a release that is in place; if that fails, the error says that the release
+    is there.
+    """
     there = f"{target} is in place, verified and whole"
     try:
         release.report(place, public=public)
     except MicroaggError as error:
         raise ReportError(f"{there}, but its report is not: {error}") from None
     except MemoryError:
-        raise ReportError(f"{there}, but there is not enough memory for the report {place}.") from None
+        raise ReportError(
+            f"{there}, but there is not enough memory for the report {place}."
+        ) from None
 
 
 def _plainly(path: Path) -> str:
-    """A path as a file system sees it that does not tell small letters from capitals: rather too careful."""
+    """A path as a file system sees it that does not tell small letters from capitals: rather too
+    careful.
+    """
     return str(path.resolve()).casefold()

@@ -1,4 +1,6 @@
-"""Columns chosen otherwise than by name: patterns such as q*, and selectors of narwhals or polars."""
+"""Columns chosen otherwise than by name: patterns such as q*, and selectors of narwhals or
+polars.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,14 @@ def has_patterns(settings: Settings) -> bool:
     return any(is_pattern(name) for each in BY_PATTERN for name in getattr(settings, each))
 
 
-def expand_patterns(settings: Settings, columns: Sequence[str] | Callable[[], Sequence[str]]) -> Settings:
+def expand_patterns(
+    settings: Settings, columns: Sequence[str] | Callable[[], Sequence[str]]
+) -> Settings:
     """Return the same settings with the names of columns in place of patterns.
 
-    A column of that very name goes before the pattern. A column that is named for one role is not taken for another by a pattern.
-    `columns` are those of the table, or a function that looks them up if they are needed.
+    A column of that very name goes before the pattern. A column that is named for one role is not
+    taken for another by a pattern. `columns` are those of the table, or a function that looks them
+    up if they are needed.
 
     >>> from microagg.release.settings import Settings
     >>> asked = Settings.of(k=5, quasi="q*", keep="q3")
@@ -83,7 +88,9 @@ def _without_selectors(value: Any, frame: Callable[[], nw.DataFrame[Any]]) -> An
         return [
             name
             for each in value
-            for name in (_selected(each, frame()) if is_selector(each) else Names("", "").parse(each))
+            for name in (
+                _selected(each, frame()) if is_selector(each) else Names("", "").parse(each)
+            )
         ]
     return value
 
@@ -102,18 +109,24 @@ def is_selector(value: Any) -> bool:
 
 
 def _selected(selector: Any, frame: nw.DataFrame[Any]) -> list[str]:
-    """Return the names of the columns that a selector chooses; only types and names are looked at."""
+    """Return the names of the columns that a selector chooses; only types and names are looked
+    at.
+    """
     empty = frame.head(0)
     if type(selector).__module__.partition(".")[0] == "polars":
         import polars
 
         native = empty.to_native()
-        rows: Any = native if isinstance(native, polars.DataFrame) else polars.from_arrow(empty.to_arrow())
+        rows: Any = (
+            native if isinstance(native, polars.DataFrame) else polars.from_arrow(empty.to_arrow())
+        )
         choose = rows.select
     else:
         choose = empty.select
     try:
         names = list(choose(selector).columns)
     except Exception:  # of narwhals or polars, which would speak of their own methods
-        raise InputError("a selector of columns does not fit the table; name the columns.") from None
+        raise InputError(
+            "a selector of columns does not fit the table; name the columns."
+        ) from None
     return [name for name in names if name in frame.columns]

@@ -1,7 +1,9 @@
-"""Everything that decides what a release looks like, in one place: declared, checked, written and read back.
+"""Everything that decides what a release looks like, in one place: declared, checked, written and
+read back.
 
-A new setting is one field here and one line in the signature of `anonymize`; the command line, manifests, `repeat` and
-`compare` know it by themselves. This module imports no arrays, so that help is shown at once.
+A new setting is one field here and one line in the signature of `anonymize`; the command line,
+manifests, `repeat` and `compare` know it by themselves. This module imports no arrays, so that help
+is shown at once.
 """
 
 from __future__ import annotations
@@ -31,7 +33,17 @@ from microagg.table.kind_parameters import (
     column_settings,
 )
 from microagg.table.new_names import RENAME
-from microagg.table.parameters import Caps, Choice, ColumnName, Day, Flag, K, Names, OptionalInt, Parameter
+from microagg.table.parameters import (
+    Caps,
+    Choice,
+    ColumnName,
+    Day,
+    Flag,
+    K,
+    Names,
+    OptionalInt,
+    Parameter,
+)
 from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role
@@ -92,7 +104,8 @@ class MethodParameters:
 
 @dataclass(frozen=True)
 class MeasuresByName(Names):
-    """A parameter that takes names of what stays inside unless it is published: measures of both tables, and `bound`.
+    """A parameter that takes names of what stays inside unless it is published: measures of both
+    tables, and `bound`.
 
     >>> MeasuresByName("publish", "").parse("kolmogorov-smirnov")
     ('kolmogorov-smirnov',)
@@ -112,20 +125,23 @@ class MeasuresByName(Names):
         for name in names:
             if of.get(name) == "release":
                 raise InputError(
-                    f"{name} is computed from the released table, so it is public by itself; leave it out of {self.name}."
+                    f"{name} is computed from the released table, so it is public by "
+                    f"itself; leave it out of {self.name}."
                 )
             if of.get(name) == "record":
                 raise InputError(f"{name} is decided by single records, so it is never published.")
             if name not in can:
                 raise InputError(
-                    f"there is no {name!r} to {self.name}; it takes names of measures: {', '.join(can)}."
+                    f"there is no {name!r} to {self.name}; it takes names of measures: "
+                    f"{', '.join(can)}."
                 )
         return names
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """What is said about how files are read, or written; what there is to say, the formats declare.
+    """What is said about how files are read, or written; what there is to say, the formats
+    declare.
 
     >>> FileOptions("reading", "", reading_options, options_said).parse({"delimiter": "semicolon", "header": None})
     {'delimiter': ';'}
@@ -147,10 +163,14 @@ class FileOptions:
         return {"type": "object", "properties": said, "additionalProperties": False}
 
     def parse(self, value: Any) -> dict[str, Any]:
-        """A dictionary of what was said, each value checked; what is None is left to be found out."""
+        """A dictionary of what was said, each value checked; what is None is left to be found
+        out.
+        """
         if value is not None and not isinstance(value, Mapping):
             raise InputError(f"{self.name} must be a dictionary of names and values.")
-        return self.checked({name: each for name, each in (value or {}).items() if each is not None})
+        return self.checked(
+            {name: each for name, each in (value or {}).items() if each is not None}
+        )
 
 
 OF_A_CELL = ("k", "method", "params", "publish", "accept_risk", "seed", "date", "rename", "writing")
@@ -195,7 +215,10 @@ class Settings:
 
     k: int = declared(K, public=True)
     quasi: tuple[str, ...] = declared(
-        Names("quasi", "Columns by which somebody could be found: replaced by values that groups share."),
+        Names(
+            "quasi",
+            "Columns by which somebody could be found: replaced by values that groups share.",
+        ),
         public=True,
     )
     identifier: tuple[str, ...] = declared(
@@ -203,7 +226,8 @@ class Settings:
     )
     confidential: tuple[str, ...] = declared(
         Names(
-            "confidential", "Columns that nobody should learn of a person: released as they are; see l and t."
+            "confidential",
+            "Columns that nobody should learn of a person: released as they are; see l and t.",
         ),
         public=True,
     )
@@ -211,19 +235,24 @@ class Settings:
     weight: str | None = declared(
         ColumnName(
             "weight",
-            "The column of sampling weights: means are weighted by it, and it is released as its group's mean.",
+            "The column of sampling weights: means are weighted by it, and it is "
+            "released as its group's mean.",
             "name further ones as quasi-identifying, kept or identifier",
         ),
         public=True,
     )
     stratum: tuple[str, ...] = declared(
-        Names("stratum", "Columns of strata: released as they are, and no group has records of two strata."),
+        Names(
+            "stratum",
+            "Columns of strata: released as they are, and no group has records of two strata.",
+        ),
         public=True,
     )
     unit: str | None = declared(
         ColumnName(
             "unit",
-            "The column that says which household, company or patient a record belongs to: left out, and every class has k "
+            "The column that says which household, company or patient a record belongs "
+            "to: left out, and every class has k "
             "different ones.",
             "put them together into one column first",
         ),
@@ -234,7 +263,8 @@ class Settings:
             "small_strata",
             ("error", "drop"),
             "error",
-            "What happens to strata that have fewer than k records, or cannot keep what is promised: refused, or their records left "
+            "What happens to strata that have fewer than k records, or cannot keep what "
+            "is promised: refused, or their records left "
             "out.",
         ),
         public=True,
@@ -248,31 +278,37 @@ class Settings:
     method: str = declared(
         MethodByName("method", "How groups are found; see `microagg methods`."), public=True
     )
-    params: dict[str, Any] = declared(MethodParameters("params", "Parameters of the method."), public=True)  # noqa: RUF009  it makes a field
-    refine: bool = declared(Flag("refine", "Improve the groups of any method by local search."), public=True)
+    params: dict[str, Any] = declared(
+        MethodParameters("params", "Parameters of the method."), public=True
+    )
+    refine: bool = declared(
+        Flag("refine", "Improve the groups of any method by local search."), public=True
+    )
     scale: str = declared(SCALE, public=True)
-    kinds: dict[str, str] = declared(KINDS, public=True)  # noqa: RUF009  it makes a field
+    kinds: dict[str, str] = declared(KINDS, public=True)
     nominal: tuple[str, ...] = declared(NOMINAL, public=True)
-    ordinal: dict[str, Any] = declared(ORDINAL, public=True)  # noqa: RUF009  it makes a field
-    importance: dict[str, float] = declared(IMPORTANCE, public=True)  # noqa: RUF009  it makes a field
-    aggregate: dict[str, str] = declared(AGGREGATE, public=True)  # noqa: RUF009  it makes a field
-    hierarchy: dict[str, Any] = declared(HIERARCHY, public=True)  # noqa: RUF009  it makes a field
+    ordinal: dict[str, Any] = declared(ORDINAL, public=True)
+    importance: dict[str, float] = declared(IMPORTANCE, public=True)
+    aggregate: dict[str, str] = declared(AGGREGATE, public=True)
+    hierarchy: dict[str, Any] = declared(HIERARCHY, public=True)
     missing: str = declared(MISSING, public=True)
-    special: dict[str, tuple[Any, ...]] = declared(SPECIAL, public=True)  # noqa: RUF009  it makes a field
+    special: dict[str, tuple[Any, ...]] = declared(SPECIAL, public=True)
     na: tuple[str, ...] = declared(NA, public=True)
     precision: str = declared(
         Choice(
             "precision",
             ("column", "full"),
             "column",
-            "Round means to the decimals of each column (raw floats by their spread), or keep exact means.",
+            "Round means to the decimals of each column (raw floats by their spread), or "
+            "keep exact means.",
         ),
         public=True,
     )
-    cap: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+    cap: dict[str, Any] = declared(
         Caps(
             "cap",
-            "The highest value of a column, or LOWEST:HIGHEST: a number or a percentile; what is beyond becomes that before "
+            "The highest value of a column, or LOWEST:HIGHEST: a number or a percentile; "
+            "what is beyond becomes that before "
             "groups are formed. Everybody is told, as it is given.",
         ),
         public=True,
@@ -282,12 +318,13 @@ class Settings:
     publish: tuple[str, ...] = declared(
         MeasuresByName(
             "publish",
-            "Measures to make public though they come from the original table: two digits, 1,000 records and more.",
+            "Measures to make public though they come from the original table: two "
+            "digits, 1,000 records and more.",
         ),
         public=True,
     )
-    rename: dict[str, str] = declared(RENAME, public=False)  # noqa: RUF009  it makes a field
-    reading: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+    rename: dict[str, str] = declared(RENAME, public=False)
+    reading: dict[str, Any] = declared(
         FileOptions(
             "reading",
             "What is known about the file that the table comes from, such as its delimiter.",
@@ -296,7 +333,7 @@ class Settings:
         ),
         public=False,
     )
-    writing: dict[str, Any] = declared(  # noqa: RUF009  it makes a field
+    writing: dict[str, Any] = declared(
         FileOptions(
             "writing",
             "How the file of the release is written, where that is not as the original is.",
@@ -314,11 +351,14 @@ class Settings:
     )
 
     understood: ColumnSettings | None = field(default=None, compare=False, repr=False)
-    """What was said of columns together with what the labels of a table tell of the others; see `of_table`. It is never kept: whoever
-    reads the table again reads its labels, too."""
+    """What was said of columns together with what the labels of a table tell of the others; see
+    `of_table`. It is never kept: whoever reads the table again reads its labels, too.
+    """
 
     def of_table(self, table: Any) -> Settings:
-        """The same for a table that may carry labels: what these tell holds where nothing was said."""
+        """The same for a table that may carry labels: what these tell holds where nothing was
+        said.
+        """
         from microagg.table.columns.labels import as_labels_say
 
         return replace(self, understood=as_labels_say(self.column_options, table))
@@ -342,7 +382,9 @@ class Settings:
         others = {name: value for name, value in given.items() if name not in parameters}
         twice = sorted(set(others) & set(values["params"]))
         if twice:
-            raise InputError(f"{twice[0]} was given twice, by itself and among params; give it once.")
+            raise InputError(
+                f"{twice[0]} was given twice, by itself and among params; give it once."
+            )
         method = method_named(values["method"])
         _check_unknown({**values["params"], **others}, [each.name for each in method.parameters])
         values["params"] = method.checked({**values["params"], **others})
@@ -352,7 +394,9 @@ class Settings:
     def parameters() -> dict[str, Parameter]:
         """The declaration of each setting, by its name."""
         return {
-            each.name: each.metadata["parameter"] for each in fields(Settings) if "parameter" in each.metadata
+            each.name: each.metadata["parameter"]
+            for each in fields(Settings)
+            if "parameter" in each.metadata
         }
 
     @staticmethod
@@ -385,15 +429,18 @@ class Settings:
         unknown = [name for name in data if name not in Settings.parameters()]
         if unknown:
             raise InputError(
-                f"there is no setting {str(unknown[0])!r}; there are {', '.join(Settings.parameters())}."
+                f"there is no setting {str(unknown[0])!r}; there are "
+                f"{', '.join(Settings.parameters())}."
             )
         return Settings.of(**data)
 
     @staticmethod
     def from_file(path: str | Path, *, as_proposed: bool = False) -> Settings:
-        """Settings from a file: TOML such as `microagg propose` and `to_toml` write, or the internal manifest of a release.
+        """Settings from a file: TOML such as `microagg propose` and `to_toml` write, or the
+        internal manifest of a release.
 
-        What is still to be decided there is refused, or taken `as_proposed`. Files that it names lie beside it.
+        What is still to be decided there is refused, or taken `as_proposed`. Files that it names
+        lie beside it.
         """
         from microagg.release.settings_file import read_settings
 
@@ -402,7 +449,8 @@ class Settings:
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The text of a file of settings that `from_file` reads back to the same.
 
-        For a file in a `folder`, trees that were read from files are named by these; else they are written whole.
+        For a file in a `folder`, trees that were read from files are named by these; else they are
+        written whole.
 
         >>> "microagg-settings = 1" in Settings.of(k=5, quasi=["age"]).to_toml().splitlines()
         True
@@ -446,12 +494,16 @@ class Settings:
 
     @property
     def weight_becomes(self) -> str | None:
-        """What is released of the weight: "mean", "keep" or "drop"; None where there is no weight."""
+        """What is released of the weight: "mean", "keep" or "drop"; None where there is no
+        weight.
+        """
         return None if self.weight is None else self.aggregate.get(self.weight, "mean")
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The columns that are read as numbers where a file without types holds numbers: the quasi-identifying ones, and the weight."""
+        """The columns that are read as numbers where a file without types holds numbers: the
+        quasi-identifying ones, and the weight.
+        """
         return self.quasi if self.weight is None else (*self.quasi, self.weight)
 
     @property
@@ -481,7 +533,8 @@ class Settings:
 
 
 def settings_from(arguments: Mapping[str, Any]) -> Settings:
-    """The settings among the arguments of a function, or those handed over whole as `settings`, but never both.
+    """The settings among the arguments of a function, or those handed over whole as `settings`,
+    but never both.
 
     >>> settings_from({"table": [], "k": 5, "quasi": "age", "params": {"effort": "quick"}, "settings": None}).k
     5
@@ -494,12 +547,16 @@ def settings_from(arguments: Mapping[str, Any]) -> Settings:
         raise InputError("settings must be made with Settings.of(…).")
     for name, parameter in Settings.parameters().items():
         if name in given and given[name] not in (parameter.default, (), {}):
-            raise InputError(f"{name} was given beside settings; put it there: settings.but({name}=…).")
+            raise InputError(
+                f"{name} was given beside settings; put it there: settings.but({name}=…)."
+            )
     return whole
 
 
 def _check_unknown(keywords: Mapping[str, Any], of_method: Sequence[str]) -> None:
-    """Refuse a keyword that is no parameter where another one is meant; the method refuses the others."""
+    """Refuse a keyword that is no parameter where another one is meant; the method refuses the
+    others.
+    """
     for name in keywords:
         if name in of_method or name in Settings.parameters():
             continue
@@ -524,4 +581,8 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if hasattr(value, "as_data"):
         return value.as_data()
-    return {name: _plain(each) for name, each in value.items()} if isinstance(value, Mapping) else value
+    return (
+        {name: _plain(each) for name, each in value.items()}
+        if isinstance(value, Mapping)
+        else value
+    )

@@ -1,6 +1,7 @@
 """Settings as a file: TOML that people read and correct, or the internal manifest of a release.
 
-A file is read strictly: every key must be known, every value of its type, and nothing may be left to be decided. Errors name the line.
+A file is read strictly: every key must be known, every value of its type, and nothing may be left
+to be decided. Errors name the line.
 """
 
 from __future__ import annotations
@@ -31,16 +32,20 @@ from microagg.table.settings_text import (
 LARGEST = 50_000_000  # bytes: what is larger is no file of settings
 LARGEST_TOML = 2_000_000  # a parser takes some hundred bytes for each key
 DEEPEST_KEY = 8
-"""Parts that a key may have: settings have three at most, and tomllib takes memory and time by the square of them."""
+"""Parts that a key may have: settings have three at most, and tomllib takes memory and time by the
+square of them.
+"""
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
 BETWEEN_KEYS = re.compile(r"[,=\[\]{}]")
 ABOUT = (
-    "Settings of a release: all that decides what it looks like. `microagg anonymize --config` takes them."
+    "Settings of a release: all that decides what it looks like. `microagg anonymize "
+    "--config` takes them."
 )
 
 
 def read_settings(path: str | Path, *, as_proposed: bool = False) -> dict[str, Any]:
-    """What a file of settings says, checked, as `Settings.of` takes it; that of a manifest with its seed, so that the same table gives the same release.
+    """What a file of settings says, checked, as `Settings.of` takes it; that of a manifest with its
+    seed, so that the same table gives the same release.
 
     What is still marked "decide" is refused, or taken `as_proposed`, which is the careful answer.
     """
@@ -52,7 +57,8 @@ def read_settings(path: str | Path, *, as_proposed: bool = False) -> dict[str, A
 
 
 def overridden(given: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a file with what was typed in their place: lists whole, what is said by column for these columns only.
+    """Settings of a file with what was typed in their place: lists whole, what is said by column
+    for these columns only.
 
     Parameters of a method go with it: another method has others.
 
@@ -88,7 +94,9 @@ def settings_text(settings: Settings, folder: Path | None = None) -> str:
 
 
 def known_keys() -> dict[str, Parameter | None]:
-    """The keys that a file of settings may have, and what declares them: the settings, and two more."""
+    """The keys that a file of settings may have, and what declares them: the settings, and two
+    more.
+    """
     return {
         VERSION_KEY: None,
         **Settings.parameters(),
@@ -100,7 +108,9 @@ def _as_in_a_file(value: Any, declared: Parameter, folder: Path | None) -> Any:
     """A setting in the words of TOML, which has none for nothing."""
     if isinstance(value, Mapping):
         form = getattr(declared, "file_form", None)
-        told = {name: form(name, each, folder) if form else _plain(each) for name, each in value.items()}
+        told = {
+            name: form(name, each, folder) if form else _plain(each) for name, each in value.items()
+        }
         return {name: each for name, each in told.items() if each is not None}
     return _plain(value)
 
@@ -114,14 +124,18 @@ def _text_of(path: Path) -> str:
         if not path.is_file():
             raise InputError(f"there is no file {str(path)!r} with settings; check the path.")
         if path.stat().st_size > LARGEST:
-            raise InputError(f"{str(path)!r} is too large for a file of settings; name another file.")
+            raise InputError(
+                f"{str(path)!r} is too large for a file of settings; name another file."
+            )
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"the settings in {str(path)!r} are not in UTF-8; save them so.") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{str(path)!r} cannot be read; check the path and its permissions.") from None
+        raise InputError(
+            f"{str(path)!r} cannot be read; check the path and its permissions."
+        ) from None
 
 
 def _from_manifest(path: Path) -> dict[str, Any]:
@@ -165,16 +179,20 @@ class _Reader:
         version = self._content.get(VERSION_KEY)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise InputError(
-                f"{self._path.name} does not say which version of settings it follows; put {VERSION_KEY} = {VERSION} at its beginning."
+                f"{self._path.name} does not say which version of settings it follows; "
+                f"put {VERSION_KEY} = {VERSION} at its beginning."
             )
         if version > VERSION:
             raise InputError(
-                f"{self._path.name} follows version {version} of settings, and this microagg knows up to {VERSION}; install a later one."
+                f"{self._path.name} follows version {version} of settings, and this "
+                f"microagg knows up to {VERSION}; install a later one."
             )
 
     def _checked(self, name: str, declared: Parameter, value: Any) -> Any:
         if not fits(value, schema_of(declared)):
-            self._refuse((name,), f"{name} takes {declared.describes}, but {self._what_stands(value)}.")
+            self._refuse(
+                (name,), f"{name} takes {declared.describes}, but {self._what_stands(value)}."
+            )
         if isinstance(declared, FileOptions):
             self._check_unknown_of_files(name, declared, value)
         located = getattr(declared, "located", None)
@@ -187,8 +205,12 @@ class _Reader:
         inside = " with other things in it" if isinstance(value, dict | list) else ""
         return f"{kind_of(value)}{inside} stands there"
 
-    def _check_unknown_of_files(self, name: str, declared: FileOptions, said: Mapping[str, Any]) -> None:
-        """What is said about files is declared by their formats: each by its name and of its type."""
+    def _check_unknown_of_files(
+        self, name: str, declared: FileOptions, said: Mapping[str, Any]
+    ) -> None:
+        """What is said about files is declared by their formats: each by its name and of its
+        type.
+        """
         known = declared.known()
         for each, value in said.items():
             if each not in known:
@@ -201,7 +223,9 @@ class _Reader:
         """The settings with the answers to what was to be decided."""
         left: dict[str, list[str]] = {}
         asked = self._content.get(DECIDE, {})
-        if not isinstance(asked, dict) or not all(isinstance(each, dict) for each in asked.values()):
+        if not isinstance(asked, dict) or not all(
+            isinstance(each, dict) for each in asked.values()
+        ):
             self._refuse((DECIDE,), f"{DECIDE} is a table of questions, each with its columns.")
         for about, answers in asked.items():
             if about not in ANSWERS:
@@ -209,7 +233,9 @@ class _Reader:
             single = {name for name, answer in answers.items() if not isinstance(answer, dict)}
             for label, answer in answers.items():
                 columns, answer = (
-                    self._answer_for_many(about, label, answer) if label not in single else ([label], answer)
+                    self._answer_for_many(about, label, answer)
+                    if label not in single
+                    else ([label], answer)
                 )
                 if answer == DECIDE and not as_proposed:
                     left.setdefault(about, []).append(label)
@@ -217,18 +243,24 @@ class _Reader:
                 if answer != DECIDE and answer not in ANSWERS[about]:
                     words = ", ".join(ANSWERS[about])
                     self._refuse(
-                        (DECIDE, about, label), f"column {label!r} must be decided with one of {words}."
+                        (DECIDE, about, label),
+                        f"column {label!r} must be decided with one of {words}.",
                     )
                 for column in columns:
                     if label in single or column not in single:
                         self._apply(
-                            settings, about, column, ANSWERS[about][0] if answer == DECIDE else answer
+                            settings,
+                            about,
+                            column,
+                            ANSWERS[about][0] if answer == DECIDE else answer,
                         )
         if left:
             self._check_undecided(left)
         return settings
 
-    def _answer_for_many(self, about: str, label: str, answer: dict[str, Any]) -> tuple[list[str], Any]:
+    def _answer_for_many(
+        self, about: str, label: str, answer: dict[str, Any]
+    ) -> tuple[list[str], Any]:
         """The columns and the answer of a question that is asked once for many columns."""
         columns = answer.get(COLUMNS)
         if (
@@ -238,7 +270,8 @@ class _Reader:
         ):
             self._refuse(
                 (DECIDE, about, label),
-                f"a question for many columns has {ANSWER}, a word, and {COLUMNS}, a list of names.",
+                f"a question for many columns has {ANSWER}, a word, and {COLUMNS}, a "
+                f"list of names.",
             )
         return columns, answer[ANSWER]
 
@@ -246,7 +279,8 @@ class _Reader:
         roles = _roles_in(settings)
         if column not in roles:
             self._refuse(
-                (DECIDE, about, column), f"column {column!r} is to be decided about, but no role names it."
+                (DECIDE, about, column),
+                f"column {column!r} is to be decided about, but no role names it.",
             )
         if answer == "numbers":
             return
@@ -257,7 +291,8 @@ class _Reader:
         if roles[column] not in (answer, ANSWERS[about][0]):
             self._refuse(
                 (DECIDE, about, column),
-                f"column {column!r} is decided to be {answer}, but {roles[column]} names it; choose one.",
+                f"column {column!r} is decided to be {answer}, but {roles[column]} names "
+                f"it; choose one.",
             )
         if (
             roles[column] != answer
@@ -270,7 +305,8 @@ class _Reader:
             for about, columns in left.items()
         )
         raise InputError(
-            f'{self._path.name} leaves to be decided: {told}; put one of the words in the place of each "{DECIDE}", or say --as-proposed '
+            f"{self._path.name} leaves to be decided: {told}; put one of the words in "
+            f'the place of each "{DECIDE}", or say --as-proposed '
             "(in Python as_proposed=True) to take the first."
         )
 
@@ -299,12 +335,14 @@ def _check_deep_keys(path: Path, text: str) -> None:
         bare = QUOTED.sub("x", line).partition("#")[0]
         if any(part.count(".") >= DEEPEST_KEY for part in BETWEEN_KEYS.split(bare)):
             raise InputError(
-                f"{path.name}, line {number}: a key has more than {DEEPEST_KEY} parts, and settings have three at most; put names with dots in double quotes."
+                f"{path.name}, line {number}: a key has more than {DEEPEST_KEY} parts, "
+                f"and settings have three at most; put names with dots in double quotes."
             )
 
 
 def line_of(text: str, keys: tuple[str, ...]) -> int | None:
-    """The line on which a key stands, or the table of which it is the last name; None where it is written in another way.
+    """The line on which a key stands, or the table of which it is the last name; None where it
+    is written in another way.
 
     >>> line_of('k = 5\\n[kinds]\\n"net income" = "ordinal"', ("kinds", "net income")), line_of("a.b = 1", ("kinds",))
     (3, None)
@@ -340,7 +378,9 @@ def _roles_in(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _give_role(settings: dict[str, Any], column: str, role: str) -> None:
-    """Take a column out of the role that it has, and give it another; a role for one column sets the other one free."""
+    """Take a column out of the role that it has, and give it another; a role for one column sets
+    the other one free.
+    """
     for name in ("quasi", "identifier", "confidential", "keep", "stratum"):
         if name in settings:
             settings[name] = tuple(each for each in settings[name] if each != column)

@@ -1,4 +1,6 @@
-"""The JSON Schema of a file of settings, made from the declarations: what editors complete, and what tests hold everything else to."""
+"""The JSON Schema of a file of settings, made from the declarations: what editors complete, and
+what tests hold everything else to.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def settings_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of a microagg release",
-        "description": "As TOML. Files that it names lie beside it. `microagg propose` writes a first one.",
+        "description": "As TOML. Files that it names lie beside it. `microagg propose` writes a first "
+        "one.",
         "type": "object",
         "required": [VERSION_KEY],
         "additionalProperties": False,

@@ -1,4 +1,6 @@
-"""Which groups of a release share one confidential value: told to the data holder, whatever the method."""
+"""Which groups of a release share one confidential value: told to the data holder, whatever the
+method.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,11 @@ from microagg.table.confidential import Attribute
 
 
 def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """A sentence for each confidential column in which groups share one value: how many groups, how many records.
+    """A sentence for each confidential column in which groups share one value: how many groups, how
+    many records.
 
-    `classes` tells which records are alike in all that is released of their quasi-identifiers. What is known counts: beside one value, a missing
-    one or a special code hides nothing.
+    `classes` tells which records are alike in all that is released of their quasi-identifiers. What
+    is known counts: beside one value, a missing one or a special code hides nothing.
 
     >>> from microagg.table.schema import Kind
     >>> ill = Attribute("ill", Kind.NOMINAL, np.array([4, 4, 4, 5]))
@@ -31,14 +34,17 @@ def notes_on_shared_values(classes: np.ndarray, attributes: Sequence[Attribute])
         np.maximum.at(high, holders, codes)
         sharing = low == high
         shared = int(sharing.sum()), int(sizes[sharing].sum())
-        notes += note_on_shared(attribute.name, shared, groups, len(codes) if attribute.known == 1 else None)
+        notes += note_on_shared(
+            attribute.name, shared, groups, len(codes) if attribute.known == 1 else None
+        )
     return tuple(notes)
 
 
 def note_on_shared(
     name: str, shared: tuple[int, int], groups: int, known_of_one: int | None
 ) -> tuple[str, ...]:
-    """The same of one column from counts: groups that share a value and their records, all groups; records with a value where it has one only.
+    """The same of one column from counts: groups that share a value and their records, all groups;
+    records with a value where it has one only.
 
     >>> note_on_shared("ill", (0, 0), 5, None)
     ()
@@ -46,7 +52,8 @@ def note_on_shared(
     sharing, records = shared
     if known_of_one is not None:
         return (
-            "one value only in the whole table, so that everybody in a class shares it and nothing hides it, in all "
+            "one value only in the whole table, so that everybody in a class shares it "
+            "and nothing hides it, in all "
             f"{sharing:,} groups ({known_of_one:,} records): {name!r}",
         )
     if not sharing:

@@ -1,7 +1,8 @@
 """In which order the rows of a release are written: that of a keyed hash of their record numbers.
 
-The key is made from the seed and the digest of the input, so that nobody without the original table can undo the shuffle by guessing a
-seed. A record's place follows from its number alone, so rows can be brought into this order part by part.
+The key is made from the seed and the digest of the input, so that nobody without the original table
+can undo the shuffle by guessing a seed. A record's place follows from its number alone, so rows can
+be brought into this order part by part.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def key_of_order(seed: int, digest: str) -> np.ndarray:
 
 
 def shuffled_rows(manifest: Mapping[str, Any], records: int) -> np.ndarray:
-    """(n,): the records in the order in which they are written, by the rules of the manifest's format.
+    """(n,): the records in the order in which they are written, by the rules of the manifest's
+    format.
 
     >>> manifest = {"format": 3, "settings": {"seed": 1}, "input": {"digest": "3f8a"}}
     >>> sorted(shuffled_rows(manifest, 5).tolist())

@@ -1,8 +1,10 @@
-"""Aggregates that release values of single records as they are: what is told of them, and when they must be accepted.
+"""Aggregates that release values of single records as they are: what is told of them, and when they
+must be accepted.
 
-Numbers are asked about before the search: a column with values that occur once, and an aggregate that releases them. Categories
-are shared by many as a rule, so they are asked about twice: a column is refused where most records have a value that nobody
-else has, and any other release needs the acceptance if a group shows a category that one record alone has.
+Numbers are asked about before the search: a column with values that occur once, and an aggregate
+that releases them. Categories are shared by many as a rule, so they are asked about twice: a column
+is refused where most records have a value that nobody else has, and any other release needs the
+acceptance if a group shows a category that one record alone has.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ TRUE_VALUES = "true-values"
 
 
 def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the risks that these aggregates take with these cells: what `check_unaccepted` is to be told.
+    """The names of the risks that these aggregates take with these cells: what `check_unaccepted`
+    is to be told.
 
-    They take one where a numeric column has values that occur once and an aggregate that releases values as they are.
+    They take one where a numeric column has values that occur once and an aggregate that releases
+    values as they are.
 
     >>> from microagg.table.variable import Cells
     >>> cells = Cells.plain(np.array([[1.0], [1.0], [2.0]]), ["age"])
@@ -69,10 +73,11 @@ def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
 def check_near_unique(
     variables: Iterable[Variable], frequencies: Iterable[np.ndarray | None], settings: Settings
 ) -> None:
-    """Refuse categories of which most records have a value that no other record has, unless that is accepted.
+    """Refuse categories of which most records have a value that no other record has, unless that is
+    accepted.
 
-    Every group would release the value of one person, whichever way it is chosen; a common ancestor in a hierarchy is no such
-    value. What is missing does not count.
+    Every group would release the value of one person, whichever way it is chosen; a common ancestor
+    in a hierarchy is no such value. What is missing does not count.
 
     >>> from microagg.release.settings import Settings
     >>> from microagg.table.variable import Variable
@@ -95,16 +100,23 @@ def _refusal(variable: Variable, once: int, known: int) -> str:
     levels = variable.levels[: _known_levels(variable)]
     numbers = ""
     if all(number_of(level) is not None for level in levels):
-        numbers = f"its values are numbers, so say kinds={{{name!r}: 'numeric'}} to release means; otherwise "
+        numbers = (
+            f"its values are numbers, so say kinds={{{name!r}: 'numeric'}} to release means; "
+            f"otherwise "
+        )
     return (
-        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur once, and groups would release such "
-        f"values of single records; {numbers}make it an identifier or leave it out, give it a hierarchy and "
+        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur "
+        f"once, and groups would release such "
+        f"values of single records; {numbers}make it an identifier or leave it out, give "
+        f"it a hierarchy and "
         f"aggregate={{{name!r}: 'generalise'}}, or accept that with accept_risk=['{TRUE_VALUES}']."
     )
 
 
 def _known_levels(variable: Variable) -> int:
-    """How many levels of a column are values: what is missing is a level of nominal columns, the last one."""
+    """How many levels of a column are values: what is missing is a level of nominal columns, the
+    last one.
+    """
     levels = variable.levels
     return len(levels) - 1 if levels and levels[-1] is None else len(levels)
 
@@ -112,10 +124,12 @@ def _known_levels(variable: Variable) -> int:
 def single_categories(
     found: Aggregated, frequencies: Sequence[np.ndarray | None]
 ) -> tuple[tuple[int, ...], int]:
-    """Of each column: in how many groups the released category is one that one record alone has; and the number of groups.
+    """Of each column: in how many groups the released category is one that one record alone has;
+    and the number of groups.
 
-    `frequencies` are those of the whole table. Of two values that are equally frequent in a group, the mode is the one that
-    more records of the table have: so such a mode is released only where every value of the group is one that occurs once.
+    `frequencies` are those of the whole table. Of two values that are equally frequent in a group,
+    the mode is the one that more records of the table have: so such a mode is released only where
+    every value of the group is one that occurs once.
     """
     counts, groups = [], 0
     for j, (variable, frequency) in enumerate(zip(found.variables, frequencies, strict=True)):
@@ -146,7 +160,8 @@ def risks_of_categories(counts: Iterable[int]) -> tuple[str, ...]:
 
 
 def notes_on_true_values(cells: Cells, found: Aggregated) -> tuple[str, ...]:
-    """Which columns release values of single records as they are, and in how many groups one that occurs once.
+    """Which columns release values of single records as they are, and in how many groups one that
+    occurs once.
 
     `cells` are those that were aggregated. Names no value.
     """

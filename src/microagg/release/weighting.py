@@ -1,4 +1,6 @@
-"""Sampling weights: means are weighted by them, and each record gets its group's mean weight, so that weighted totals stay."""
+"""Sampling weights: means are weighted by them, and each record gets its group's mean weight, so
+that weighted totals stay.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from microagg.table.grouping import Groups
 from microagg.table.schema import Column, Kind, Role, Schema
 from microagg.table.variable import Cells, Variable
 
-TOTAL_CHANGED = 1e-6  # relatively: from here on it is told that rounding changed the sum of the weights
+# relatively: from here on it is told that rounding changed the sum of the weights
+TOTAL_CHANGED = 1e-6
 TOLD = 0.05  # percent: rounding alone changes weighted totals of means by less, as a rule
 
 
@@ -63,7 +66,9 @@ class Weighting:
     def with_totals(
         self, frame: nw.DataFrame[Any], schema: Schema, settings: Settings, made: Aggregated
     ) -> Weighting:
-        """The same with what became of weighted totals; `made` is what groups release of the quasi-identifiers."""
+        """The same with what became of weighted totals; `made` is what groups release of the
+        quasi-identifiers.
+        """
         return replace(self, totals=_totals_changed(frame, schema, settings, self, made))
 
     def as_data(self) -> dict[str, Any]:
@@ -88,7 +93,9 @@ def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -
     cells = cells_of(frame, [column], special=asked.special, na=asked.na)
     variable = cells.variables[0]
     if column.kind is not Kind.NUMERIC or variable.unit or variable.kind is not Kind.NUMERIC:
-        raise InputError(f"the weight {column.name!r} does not hold numbers; weights are numbers above 0.")
+        raise InputError(
+            f"the weight {column.name!r} does not hold numbers; weights are numbers above 0."
+        )
     _check_where(column, cells.atoms_of(0), cells)
     return Weighting(column.name, settings.weight_becomes or "mean", cells)
 
@@ -104,12 +111,15 @@ def _check_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None
     ):
         if wrong.any():
             raise InputError(
-                f"the weight {column.name!r} {what} in row {int(np.argmax(wrong)) + 1} (header not counted); weights are numbers "
+                f"the weight {column.name!r} {what} in row {int(np.argmax(wrong)) + 1} "
+                f"(header not counted); weights are numbers "
                 "above 0: leave such records out, or mend them."
             )
 
 
-def weighted(weighting: Weighting | None, labels: np.ndarray, settings: Settings) -> Weighting | None:
+def weighted(
+    weighting: Weighting | None, labels: np.ndarray, settings: Settings
+) -> Weighting | None:
     """The same with what the groups release of the weights."""
     if weighting is None or weighting.becomes != "mean":
         return weighting
@@ -124,21 +134,30 @@ def released_weight(
     whole: bool,
     known: Mapping[str, ColumnContext] = {},
 ) -> list[nw.Series[Any]]:
-    """The column of weights as it is released, where that is not as it was: in the type that came in."""
+    """The column of weights as it is released, where that is not as it was: in the type that came
+    in.
+    """
     if weighting is None or weighting.made is None:
         return []
     made = weighting.made.cells
     given, name = frame[weighting.name], weighting.name
     return [
-        restore_column(given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name))
+        restore_column(
+            given, made.variables[0], made.values[:, 0], None, whole=whole, known=known.get(name)
+        )
     ]
 
 
 def _totals_changed(
-    frame: nw.DataFrame[Any], schema: Schema, settings: Settings, weighting: Weighting, made: Aggregated
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    settings: Settings,
+    weighting: Weighting,
+    made: Aggregated,
 ) -> dict[str, float]:
-    """By how many percent the weighted totals of numeric columns change, by their names: those of confidential and kept columns, and of
-    quasi-identifiers, which change by rounding, by gaps and where they are no means. Empty where no weights are released.
+    """By how many percent the weighted totals of numeric columns change, by their names: those of
+    confidential and kept columns, and of quasi-identifiers, which change by rounding, by gaps and
+    where they are no means. Empty where no weights are released.
     """
     cells = read_cells(frame, schema, settings)
     return percents_of(summed_totals(frame, schema, settings, weighting, cells, made))
@@ -152,9 +171,11 @@ def summed_totals(
     cells: Cells,
     made: Aggregated,
 ) -> dict[str, list[list[float]]]:
-    """By column the weighted totals before and after, as sums in three parts that can be put together; "" has those of the weights.
+    """By column the weighted totals before and after, as sums in three parts that can be put
+    together; "" has those of the weights.
 
-    `cells` and `made` are the quasi-identifiers before and after. Empty where no weights are released.
+    `cells` and `made` are the quasi-identifiers before and after. Empty where no weights are
+    released.
     """
     before, after, found = weighting.before, weighting.after, {}
     if after is None:
@@ -227,7 +248,11 @@ def _percent(before: float, after: float) -> float | None:
 
 
 def notes_on_weights(
-    weighting: Weighting | None, labels: np.ndarray, arrow: pa.Table, schema: Schema, settings: Settings
+    weighting: Weighting | None,
+    labels: np.ndarray,
+    arrow: pa.Table,
+    schema: Schema,
+    settings: Settings,
 ) -> tuple[str, ...]:
     """What the data holder should know of the weights. For inside eyes only; names no value."""
     if weighting is None:
@@ -249,7 +274,8 @@ def notes_on_weighting(
     alone: int | None,
     records: int,
 ) -> tuple[str, ...]:
-    """The same from facts: in how many of all groups one record is heavy, by how much sums change, how many stand alone with a kept weight.
+    """The same from facts: in how many of all groups one record is heavy, by how much sums change,
+    how many stand alone with a kept weight.
 
     >>> notes_on_weighting("w", (0, 5), 0.0, {}, None, 25)
     ()
@@ -257,20 +283,25 @@ def notes_on_weighting(
     notes, (heavy, groups) = [], heavy_of
     if heavy:
         notes.append(
-            f"one record has more than half of the weight, so that it all but decides the means, in {heavy:,} of "
+            f"one record has more than half of the weight, so that it all but decides "
+            f"the means, in {heavy:,} of "
             f"{groups:,} groups; a larger k helps"
         )
     if abs(change) > TOTAL_CHANGED:
         notes.append(
-            f"rounding the weights to the precision of {name!r} changed their sum by {100.0 * change:+.2g} %; "
+            f"rounding the weights to the precision of {name!r} changed their sum by "
+            f"{100.0 * change:+.2g} %; "
             "precision='full' avoids it"
         )
-    told = [f"{each!r} {percent:+.1f} %" for each, percent in totals.items() if abs(percent) >= TOLD]
+    told = [
+        f"{each!r} {percent:+.1f} %" for each, percent in totals.items() if abs(percent) >= TOLD
+    ]
     if told:
         notes.append(f"with the released weights, weighted totals change: {listed(told)}")
     if alone is not None:
         notes.append(
-            f"the weight {name!r} is kept as it is, and with it {alone:,} of {records:,} records stand alone; "
+            f"the weight {name!r} is kept as it is, and with it {alone:,} of {records:,} "
+            f"records stand alone; "
             f"aggregate={{{name!r}: 'mean'}} releases the mean of each group instead"
         )
     return tuple(notes)

@@ -1,4 +1,6 @@
-"""ChunkMap over the chunks of a table: one task for each chunk, whose results come back in the order of the chunks."""
+"""ChunkMap over the chunks of a table: one task for each chunk, whose results come back in the
+order of the chunks.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,15 @@ class ChunkMap:
     """Called after each pass; raises if the table is no longer the one that was begun with."""
 
     def map_chunks(
-        self, what: str, task: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+        self,
+        what: str,
+        task: Callable[..., Any],
+        *arguments: Any,
+        each: Sequence[Any] | None = None,
     ) -> Iterator[Any]:
-        """What `task(source, first, count, *arguments)` returns for each chunk, in their order; `each` has one more for every chunk."""
+        """What `task(source, first, count, *arguments)` returns for each chunk, in their order;
+        `each` has one more for every chunk.
+        """
         more = [()] * len(self.chunks) if each is None else [(own,) for own in each]
         given = (
             (self.source, first, count, *arguments, *own)

@@ -1,11 +1,14 @@
-"""The same plan on Dask: its tasks are done by the workers of a cluster, with the same result. The only module that imports dask.
+"""The same plan on Dask: its tasks are done by the workers of a cluster, with the same result. The
+only module that imports dask.
 
-Futures only: no shuffle and no data frame of Dask takes part. What a task is told is numbers and paths; whatever else it has to know
-(facts, cuts, columns) lies in files of the spill, which all workers see, and so does a result that is large. Dask's logs and dashboards see
-names of functions, numbers and paths.
+Futures only: no shuffle and no data frame of Dask takes part. What a task is told is numbers and
+paths; whatever else it has to know (facts, cuts, columns) lies in files of the spill, which all
+workers see, and so does a result that is large. Dask's logs and dashboards see names of functions,
+numbers and paths.
 
-A worker gets tasks when it has shown that it has the same versions and sees the same files: that is a resource of Dask, which a
-worker that comes later, or again, has to earn as well. Memory is another one, so no worker takes two blocks that do not fit together.
+A worker gets tasks when it has shown that it has the same versions and sees the same files: that is
+a resource of Dask, which a worker that comes later, or again, has to earn as well. Memory is
+another one, so no worker takes two blocks that do not fit together.
 """
 
 from __future__ import annotations
@@ -63,16 +66,19 @@ COMPILING = "compiling"
 OF_LOCAL_WORKERS = {
     # one that died twice comes back twice: Dask would give it up 15 seconds after its first death
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # nobody looks at the profile of workers that end with the run, and taking it costs some of their time
+    # nobody looks at the profile of workers that end with the run, and taking it costs some of
+    # their time
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "200ms",
-    # the web servers of Dask know no keys: they get no pages, and are closed as soon as they are there
+    # the web servers of Dask know no keys: they get no pages, and are closed as soon as they are
+    # there
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
 OPEN_PROTOCOLS = ("tcp://", "ws://")
 NOT_ENCRYPTED = (
-    "the Dask scheduler at {} is reached without encryption and without a key: whoever can connect to it can read the data and run "
+    "the Dask scheduler at {} is reached without encryption and without a key: whoever "
+    "can connect to it can read the data and run "
     "programs as you; start scheduler and workers with TLS, and name the address as tls://"
 )
 Finished = SimpleQueue[Any]
@@ -95,7 +101,9 @@ def run_exclusive_task(order: RemoteTask) -> TaskResult:
 
 
 class _Unwanted:
-    """Knows whether a task of a worker is still wanted: its spill is there, and nobody has cancelled it."""
+    """Knows whether a task of a worker is still wanted: its spill is there, and nobody has
+    cancelled it.
+    """
 
     def __init__(self, folder: str) -> None:
         from distributed import get_worker
@@ -125,9 +133,15 @@ def inspect_worker(dask_worker: Any = None) -> WorkerInfo:
     return worker_info(dask_worker.state.nthreads, dask_worker.memory_manager.memory_limit)
 
 
-def check_shared_paths(places: Sequence[SharedPath], token: str, dask_worker: Any = None) -> list[int]:
+def check_shared_paths(
+    places: Sequence[SharedPath], token: str, dask_worker: Any = None
+) -> list[int]:
     """Which of these places a worker does not see."""
-    return [place for place, each in enumerate(places) if not sees(each, token, _name(dask_worker.address))]
+    return [
+        place
+        for place, each in enumerate(places)
+        if not sees(each, token, _name(dask_worker.address))
+    ]
 
 
 def _name(address: str) -> str:
@@ -153,7 +167,9 @@ class WorkerRequirements:
 def inspect_workers(
     entrance: str, keys: Sequence[str] = (), dask_scheduler: Any = None
 ) -> tuple[int, list[str]]:
-    """How many workers have been let in, and which of these tasks wait for nobody; Dask hands in the scheduler."""
+    """How many workers have been let in, and which of these tasks wait for nobody; Dask hands in
+    the scheduler.
+    """
     let_in = sum(bool(worker.resources.get(entrance)) for worker in dask_scheduler.workers.values())
     states = {key: getattr(dask_scheduler.tasks.get(key), "state", None) for key in keys}
     return let_in, [key for key, state in states.items() if state == "no-worker"]
@@ -208,11 +224,13 @@ def check_engine(engine: Any) -> None:
     if isinstance(engine, distributed.Client):
         if engine.asynchronous:
             raise InputError(
-                "engine must be a client that is not asynchronous; make one with asynchronous=False."
+                "engine must be a client that is not asynchronous; make one with "
+                "asynchronous=False."
             )
     elif not isinstance(engine, str) or not (engine.startswith(LOCAL) or "://" in engine):
         raise InputError(
-            "engine must be a distributed.Client, an address such as tls://10.0.0.1:8786, or local:4."
+            "engine must be a distributed.Client, an address such as "
+            "tls://10.0.0.1:8786, or local:4."
         )
     elif engine.startswith(LOCAL):
         _workers_asked(engine)
@@ -228,16 +246,20 @@ def _workers_asked(engine: str) -> int:
     if word != LOCAL or (
         colon and not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_LOCAL)
     ):
-        raise InputError(f"workers of this machine are asked for as local:4, from 1 to {MOST_LOCAL}.")
+        raise InputError(
+            f"workers of this machine are asked for as local:4, from 1 to {MOST_LOCAL}."
+        )
     return int(count) if colon else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
 def connect(engine: Any, threads: int | None = None) -> Iterator[Client]:
-    """The client of an engine: one that was given, or one for an address, or for workers of this machine ("local:4").
+    """The client of an engine: one that was given, or one for an address, or for workers of this
+    machine ("local:4").
 
-    What is started here ends here. TLS is what the client has, or what Dask's own configuration says for the address; where
-    there is none, a warning tells so. DaskExecutor of this machine always have it.
+    What is started here ends here. TLS is what the client has, or what Dask's own configuration
+    says for the address; where there is none, a warning tells so. DaskExecutor of this machine
+    always have it.
     """
     check_engine(engine)
     import distributed
@@ -255,7 +277,8 @@ def connect(engine: Any, threads: int | None = None) -> Iterator[Client]:
             client = stack.enter_context(distributed.Client(given, set_as_default=False))
         except (OSError, ValueError, TypeError, TimeoutError):
             raise InputError(
-                f"there is no scheduler at {engine!r}; check the address, and whether it needs tls://."
+                f"there is no scheduler at {engine!r}; check the address, and whether it "
+                f"needs tls://."
             ) from None
         warn_if_open(client)
         yield client
@@ -285,7 +308,9 @@ def _quiet() -> Iterator[None]:
 
 
 def dask_setup(worker: Any) -> None:
-    """What a worker of this machine does first, for it is preloaded there: Ctrl-C is the driver's to answer."""
+    """What a worker of this machine does first, for it is preloaded there: Ctrl-C is the driver's
+    to answer.
+    """
     import signal
 
     if threading.current_thread() is threading.main_thread():
@@ -297,8 +322,9 @@ def dask_setup(worker: Any) -> None:
 def _local(engine: str, threads: int | None) -> Iterator[Any]:
     """Start a cluster of processes on this machine that nobody else can use.
 
-    Every port takes TLS with a certificate of this run only, and refuses whoever does not have its key. The key stays in the
-    memory of these processes. What Dask keeps on disk, a folder that it also imports modules from, is readable by the owner only.
+    Every port takes TLS with a certificate of this run only, and refuses whoever does not have its
+    key. The key stays in the memory of these processes. What Dask keeps on disk, a folder that it
+    also imports modules from, is readable by the owner only.
     """
     import logging
 
@@ -317,12 +343,18 @@ def _local(engine: str, threads: int | None) -> Iterator[Any]:
         SpillFolder(Path(tempfile.gettempdir())) as private,
         config.set({**OF_LOCAL_WORKERS, "temporary-directory": str(private.folder)}),
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=threads or max(1, processors // workers), processes=True, host="127.0.0.1",
-            protocol="tls://", security=security,
-            dashboard_address=nowhere, silence_logs=logging.CRITICAL + 1, preload=[*before, __name__],
+            n_workers=workers,
+            threads_per_worker=threads or max(1, processors // workers),
+            processes=True,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=security,
+            dashboard_address=nowhere,
+            silence_logs=logging.CRITICAL + 1,
+            preload=[*before, __name__],
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
-    ):  # fmt: skip
+    ):
         started: Any = cluster
         started.sync(_close_web_server, started.scheduler)
         yield started
@@ -352,7 +384,8 @@ class WorkerPool:
         for address, own in found.items():
             if not isinstance(own, WorkerInfo):
                 raise InputError(
-                    f"the worker {address} cannot use microagg ({type(own).__name__}); install the same as here on all of them."
+                    f"the worker {address} cannot use microagg ({type(own).__name__}); "
+                    f"install the same as here on all of them."
                 )
             check_versions(address, own.versions, here)
         return WorkerPool(client, dict(found))
@@ -363,9 +396,12 @@ class WorkerPool:
         return min(each.threads for each in self.workers.values())
 
     def memory(self, asked: int | None) -> int:
-        """Bytes for the work of one worker: what the smallest one has, and no more than is asked for."""
+        """Bytes for the work of one worker: what the smallest one has, and no more than is asked
+        for.
+        """
         return min(
-            [each.share(self._beside(each)) for each in self.workers.values()] + ([asked] if asked else [])
+            [each.share(self._beside(each)) for each in self.workers.values()]
+            + ([asked] if asked else [])
         )
 
     def _beside(self, worker: WorkerInfo) -> int:
@@ -377,15 +413,22 @@ class WorkerPool:
             share = each.share(self._beside(each))
             if share < block:
                 raise InputError(
-                    f"the worker {address} has {share / 1e6:,.0f} MB for blocks, and one of this table needs about {block / 1e6:,.0f} MB; give "
+                    f"the worker {address} has {share / 1e6:,.0f} MB for blocks, and one "
+                    f"of this table needs about {block / 1e6:,.0f} MB; give "
                     "it more memory, or leave it out of the cluster."
                 )
 
     @contextlib.contextmanager
     def at_work(
-        self, folder: Path, places: Sequence[SharedPath], memory: int, warm: tuple[int, int] | None = None
+        self,
+        folder: Path,
+        places: Sequence[SharedPath],
+        memory: int,
+        warm: tuple[int, int] | None = None,
     ) -> Iterator[DaskExecutor]:
-        """The same as an executor, whose spill is in this folder; until the end of the block. `warm` is (k, axes) of blocks to come."""
+        """The same as an executor, whose spill is in this folder; until the end of the block.
+        `warm` is (k, axes) of blocks to come.
+        """
         token = secrets.token_hex(8)
         self._check_places([*places, SharedPath("the spill", str(folder))], token)
         terms = WorkerRequirements(
@@ -416,7 +459,9 @@ class WorkerPool:
                         raise place.refuse(address)
 
     def _warm(self, workers: DaskExecutor, k: int, axes: int) -> None:
-        """Compile on one worker of each machine; the others find what it has put into the machine's cache."""
+        """Compile on one worker of each machine; the others find what it has put into the machine's
+        cache.
+        """
         first = {each.machine: address for address, each in self.workers.items()}
         note = f"{workers.folder}/{COMPILING}"
         workers.once(
@@ -429,7 +474,9 @@ class WorkerPool:
 
 
 def warm_and_tell(k: int, axes: int, note: str) -> int:
-    """A task: compile what blocks need; where that is the first time on this machine, a file tells so."""
+    """A task: compile what blocks need; where that is the first time on this machine, a file tells
+    so.
+    """
     if note:
         on_first_compile(lambda: Path(note).touch(0o600))
     try:
@@ -440,7 +487,9 @@ def warm_and_tell(k: int, axes: int, note: str) -> int:
 
 @contextlib.contextmanager
 def shared_work(engine: Any, folder: Path) -> Iterator[DaskExecutor]:
-    """The workers of an engine, for tasks that share no more than what they are told; a folder in this one holds that, and goes."""
+    """The workers of an engine, for tasks that share no more than what they are told; a folder in
+    this one holds that, and goes.
+    """
     with connect(engine) as client, SpillFolder(Path(os.path.abspath(folder))) as spill:
         crew = WorkerPool.of(client)
         with crew.at_work(spill.folder, [], crew.memory(None)) as workers:
@@ -491,7 +540,9 @@ class DaskExecutor:
         needs: Iterable[int] = (),
         look: Callable[[], object] = lambda: None,
     ) -> Iterator[tuple[int, Any]]:
-        """(place, what `task` returned) for each of the arguments, as workers are done with them; `look` is called now and then."""
+        """(place, what `task` returned) for each of the arguments, as workers are done with them;
+        `look` is called now and then.
+        """
         bytes_of = iter(needs)
         asked = (
             PendingTask(place, run_task, task, each, next(bytes_of, 0))
@@ -499,16 +550,24 @@ class DaskExecutor:
         )
         return self._collected(asked, look)
 
-    def run_exclusive(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
+    def run_exclusive(
+        self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
+    ) -> Any:
         """What `task(threads, tell, *arguments)` returns on one worker, with its threads."""
         return next(
-            iter(self._collected(iter([PendingTask(0, run_exclusive_task, task, arguments, needs)])))
+            iter(
+                self._collected(iter([PendingTask(0, run_exclusive_task, task, arguments, needs)]))
+            )
         )[1]
 
     def once(
-        self, tasks: Sequence[tuple[Callable[..., Any], tuple[Any, ...], str]], look: Callable[[], object]
+        self,
+        tasks: Sequence[tuple[Callable[..., Any], tuple[Any, ...], str]],
+        look: Callable[[], object],
     ) -> None:
-        """Do each task on the worker of an address, or on another one where that is gone; `look` is called now and then."""
+        """Do each task on the worker of an address, or on another one where that is gone; `look` is
+        called now and then.
+        """
         asked = (
             PendingTask(place, run_task, task, each, 0, address)
             for place, (task, each, address) in enumerate(tasks)
@@ -519,7 +578,9 @@ class DaskExecutor:
     def _collected(
         self, given: Iterator[PendingTask], look: Callable[[], object] = lambda: None
     ) -> Iterator[tuple[int, Any]]:
-        """(place, result) of what is asked for, as it is done; what a dead worker was to do, others do."""
+        """(place, result) of what is asked for, as it is done; what a dead worker was to do, others
+        do.
+        """
         running: dict[Any, PendingTask] = {}
         finished: Finished = SimpleQueue()
         try:
@@ -540,7 +601,9 @@ class DaskExecutor:
         finally:
             self._cancel(list(running))
 
-    def _start(self, asked: PendingTask, running: dict[Any, PendingTask], finished: Finished) -> None:
+    def _start(
+        self, asked: PendingTask, running: dict[Any, PendingTask], finished: Finished
+    ) -> None:
         task = asked.task
         order = RemoteTask(
             task.__module__, task.__name__, tuple(map(self._as_told, asked.arguments)), self.folder
@@ -562,10 +625,13 @@ class DaskExecutor:
         known = self._kept.get(id(argument))
         if known is None:
             known = argument, SpilledObject.of(argument, self.folder)
-            self._kept[id(argument)] = known  # with the argument itself, or another one could get its number
+            # with the argument itself, or another one could get its number
+            self._kept[id(argument)] = known
         return known[1]
 
-    def _next(self, running: dict[Any, PendingTask], finished: Finished, look: Callable[[], object]) -> Any:
+    def _next(
+        self, running: dict[Any, PendingTask], finished: Finished, look: Callable[[], object]
+    ) -> Any:
         """The next future that is done; raises where nobody is left to do any."""
         while True:
             with contextlib.suppress(Empty):
@@ -579,7 +645,9 @@ class DaskExecutor:
             if self.client.status != "running":
                 raise OSError
             keys = [future.key for future in running]
-            let_in, stranded = self.client.run_on_scheduler(inspect_workers, self.terms.entrance, keys)
+            let_in, stranded = self.client.run_on_scheduler(
+                inspect_workers, self.terms.entrance, keys
+            )
         if let_in:
             self._alone_since = None
             self._start_anew(set(stranded), running, finished)
@@ -587,11 +655,16 @@ class DaskExecutor:
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > PATIENCE:
             raise LostWorkers(
-                "there is no worker left that can do the work; nothing was put in place. Start some, and go on with resume."
+                "there is no worker left that can do the work; nothing was put in place. "
+                "Start some, and go on with resume."
             )
 
-    def _start_anew(self, keys: set[str], running: dict[Any, PendingTask], finished: Finished) -> None:
-        """Dask does not look again at tasks that nobody could do when it got them; those are given anew."""
+    def _start_anew(
+        self, keys: set[str], running: dict[Any, PendingTask], finished: Finished
+    ) -> None:
+        """Dask does not look again at tasks that nobody could do when it got them; those are given
+        anew.
+        """
         stranded = [future for future in running if future.key in keys]
         again = [running.pop(future) for future in stranded]
         self._cancel(stranded)
@@ -609,7 +682,8 @@ class DaskExecutor:
             return None
         except KilledWorker:
             raise InputError(
-                "several workers died over the same part of the work, one after the other; give each of them more memory."
+                "several workers died over the same part of the work, one after the "
+                "other; give each of them more memory."
             ) from None
         future.release()
         return told
@@ -636,5 +710,6 @@ def _explain_lost_workers() -> Iterator[None]:
         if isinstance(error, TimeoutError):
             raise
         raise LostWorkers(
-            "the connection to the cluster was lost; nothing was put in place. Go on with resume when it is back."
+            "the connection to the cluster was lost; nothing was put in place. Go on "
+            "with resume when it is back."
         ) from None

@@ -1,7 +1,8 @@
 """Where the tasks of a plan are done: the one seam between the passes and whoever does the work.
 
-A task is a function of a module, with small arguments that can be pickled (paths, numbers, cuts, facts), pure but for the files it
-writes under names of its own. So it can be done by a thread here or by a process elsewhere, and done again if that one dies.
+A task is a function of a module, with small arguments that can be pickled (paths, numbers, cuts,
+facts), pure but for the files it writes under names of its own. So it can be done by a thread here
+or by a process elsewhere, and done again if that one dies.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Tell = Callable[[int], None]
 
 
 class Executor(Protocol):
-    """Does tasks, several at once, and hands back what they return in the order in which they were given."""
+    """Does tasks, several at once, and hands back what they return in the order in which they were
+    given.
+    """
 
     def map_ordered(
         self,
@@ -44,19 +47,26 @@ class Executor(Protocol):
         at_once: int | None = None,
         needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        """What `task(*each)` returns for each of the arguments; no more than `at_once` are worked on at a time by one process.
+        """What `task(*each)` returns for each of the arguments; no more than `at_once` are worked
+        on at a time by one process.
 
-        `needs` says how many bytes each takes at the peak, for those who hand tasks to several machines.
+        `needs` says how many bytes each takes at the peak, for those who hand tasks to several
+        machines.
         """
         ...
 
-    def run_exclusive(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
-        """What `task(threads, tell, *arguments)` returns: one that must be done in one place, with the threads of that place."""
+    def run_exclusive(
+        self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
+    ) -> Any:
+        """What `task(threads, tell, *arguments)` returns: one that must be done in one place, with
+        the threads of that place.
+        """
         ...
 
 
 class ThreadExecutor:
-    """ThreadExecutor of this process. They share its memory, so that only how many work at once decides how much is taken.
+    """ThreadExecutor of this process. They share its memory, so that only how many work at once
+    decides how much is taken.
 
     >>> list(ThreadExecutor(2).map_ordered(pow, [(2, 3), (3, 2)]))
     [8, 9]
@@ -92,7 +102,9 @@ class ThreadExecutor:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def run_exclusive(self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0) -> Any:
+    def run_exclusive(
+        self, task: Callable[..., Any], *arguments: Any, tell: Tell, needs: int = 0
+    ) -> Any:
         """What `task(self, tell, *arguments)` returns."""
         return task(self, tell, *arguments)
 

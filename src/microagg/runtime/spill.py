@@ -1,8 +1,10 @@
-"""Temporary directory of an out-of-core run: mode 0700, locked while the run is alive, removed when it ends, however it ends.
+"""Temporary directory of an out-of-core run: mode 0700, locked while the run is alive, removed when
+it ends, however it ends.
 
-Its name is random, so nobody can plant anything under it. A record beside the target (mode 0600, locked, too) holds the name, so that
-`resume` finds what a killed run left. The system takes the locks from a process that dies: what a kill leaves is recognised by a
-lock that is free, and removed by the next run beside the same target or by `microagg clean`.
+Its name is random, so nobody can plant anything under it. A record beside the target (mode 0600,
+locked, too) holds the name, so that `resume` finds what a killed run left. The system takes the
+locks from a process that dies: what a kill leaves is recognised by a lock that is free, and removed
+by the next run beside the same target or by `microagg clean`.
 """
 
 from __future__ import annotations
@@ -66,13 +68,17 @@ class SpillFolder:
         spare: Path | None = None,
         records: Path | None = None,
     ) -> None:
-        """A folder below `parent`. For a `target` it is recorded in the folder `records` (that of the target, if nothing is said).
+        """A folder below `parent`. For a `target` it is recorded in the folder `records` (that of
+        the target, if nothing is said).
 
-        With `resume`, it is the one that a killed run for the same target left. What other killed runs left goes, but for `spare`.
+        With `resume`, it is the one that a killed run for the same target left. What other killed
+        runs left goes, but for `spare`.
         """
         parent = Path(os.path.abspath(parent))
         self.parent, self._resume, self._spare = parent, resume, spare
-        self._record = None if target is None else SpillRecord.of(target, parent, records or target.parent)
+        self._record = (
+            None if target is None else SpillRecord.of(target, parent, records or target.parent)
+        )
 
     def __enter__(self) -> SpillFolder:
         if not self.parent.is_dir():
@@ -84,7 +90,10 @@ class SpillFolder:
                 undo.enter_context(self._record)
                 left = self._record.left() if self._resume else None
             spared = [each for each in (left, self._spare) if each is not None]
-            for where in {self.parent, self.parent if self._record is None else self._record.path.parent}:
+            for where in {
+                self.parent,
+                self.parent if self._record is None else self._record.path.parent,
+            }:
                 remove_left_spill(where, spared)
             self.folder = left or self.parent / f".microagg-{secrets.token_hex(8)}.spill"
             self._lock = self._locked_folder(is_new=left is None)
@@ -97,14 +106,17 @@ class SpillFolder:
         return self
 
     def _locked_folder(self, *, is_new: bool) -> int:
-        """Make the folder where it is new, see that it is private, and return the descriptor of its lock."""
+        """Make the folder where it is new, see that it is private, and return the descriptor of its
+        lock.
+        """
         descriptor = None
         try:
             if is_new:
                 system.create_folder(self.folder)
             if not is_private(self.folder):
                 raise InputError(
-                    f"what is set aside cannot be kept from others in the folder {str(self.parent)!r}; name another with spill."
+                    f"what is set aside cannot be kept from others in the folder "
+                    f"{str(self.parent)!r}; name another with spill."
                 )
             descriptor = system.open_lock(self.folder / LOCK)
             system.set_mode(descriptor, 0o600)
@@ -118,7 +130,8 @@ class SpillFolder:
                 shutil.rmtree(self.folder, ignore_errors=True)
             if isinstance(error, OSError):
                 raise InputError(
-                    f"nothing can be kept in the folder {str(self.parent)!r} ({reason(error)}); name another with spill."
+                    f"nothing can be kept in the folder {str(self.parent)!r} "
+                    f"({reason(error)}); name another with spill."
                 ) from None
             raise
 
@@ -133,7 +146,9 @@ class SpillFolder:
                 self._record.close(is_needed=self.folder.exists())
 
     def room(self, key: str) -> Path:
-        """A folder within for what was made by one key (of settings, cuts and input); those of other keys go."""
+        """A folder within for what was made by one key (of settings, cuts and input); those of
+        other keys go.
+        """
         room = self.folder / key[:32]
         for other in self.folder.iterdir():
             if other.is_dir() and other != room:
@@ -148,7 +163,8 @@ class SpillFolder:
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise InputError(
-                f"the work needs about {needed / 1e9:.3g} GB of disk in {str(self.parent)!r}, and {free / 1e9:.3g} GB are free; "
+                f"the work needs about {needed / 1e9:.3g} GB of disk in "
+                f"{str(self.parent)!r}, and {free / 1e9:.3g} GB are free; "
                 "make room, or name another folder with spill."
             )
 
@@ -158,13 +174,16 @@ def _check_open_folder(parent: Path) -> None:
     mode = os.stat(parent).st_mode
     if hasattr(os, "geteuid") and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise InputError(
-            f"everybody may rename what is set aside in the folder {str(parent)!r}; name another with spill, or give it the sticky "
+            f"everybody may rename what is set aside in the folder {str(parent)!r}; name "
+            f"another with spill, or give it the sticky "
             "bit (chmod +t)."
         )
 
 
 def _remove(folder: Path) -> None:
-    """Remove such a folder; under another name, for what others still do in it must not put anything there in between."""
+    """Remove such a folder; under another name, for what others still do in it must not put
+    anything there in between.
+    """
     gone = folder.with_name(f".microagg-{secrets.token_hex(8)}.spill")
     try:
         os.rename(folder, gone)
@@ -174,7 +193,9 @@ def _remove(folder: Path) -> None:
 
 
 def remove_left_spill(parent: Path, but: Collection[Path] = ()) -> list[str]:
-    """Remove what killed runs of this user have left in a folder, or elsewhere for targets in it; returns what was done."""
+    """Remove what killed runs of this user have left in a folder, or elsewhere for targets in it;
+    returns what was done.
+    """
     parent = Path(os.path.abspath(parent))
     folders, done = {parent}, []
     names = _names_in(parent)
@@ -225,15 +246,20 @@ def explain_full_disk(where: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL or "No space left" in str(error):
             raise InputError(
-                f"the disk is full ({where}); nothing was put in place. Make room, or name another folder with spill."
+                f"the disk is full ({where}); nothing was put in place. Make room, or "
+                f"name another folder with spill."
             ) from None
         raise
 
 
-def write_spill_file(path: str, table: pa.Table, keys: np.ndarray, told: dict[str, Any]) -> dict[str, Any]:
-    """Write records as an Arrow file with a batch for each key that occurs; under a name of its own until it is whole.
+def write_spill_file(
+    path: str, table: pa.Table, keys: np.ndarray, told: dict[str, Any]
+) -> dict[str, Any]:
+    """Write records as an Arrow file with a batch for each key that occurs; under a name of its own
+    until it is whole.
 
-    The file carries what is `told` of it, and "index": (key, how many) of each batch. That is returned, and `read_result` reads it again.
+    The file carries what is `told` of it, and "index": (key, how many) of each batch. That is
+    returned, and `read_result` reads it again.
     """
     batches, index = sorted_batches(table, keys)
     told = {**told, "index": index}
@@ -261,7 +287,9 @@ def read_result(path: str) -> dict[str, Any] | None:
 
 
 def discard_rows(path: str) -> None:
-    """Remove a file whose records are needed no more; what it tells of itself stays, for a run that goes on from here."""
+    """Remove a file whose records are needed no more; what it tells of itself stays, for a run that
+    goes on from here.
+    """
     told = read_result(path)
     if told is not None and os.path.exists(path):
         write_result(f"{path}{LEFT}", json.dumps(told))
@@ -306,8 +334,11 @@ def read_batches(
         return [reader.get_batch(place) for place in places]
 
 
-def sorted_batches(table: pa.Table, keys: np.ndarray) -> tuple[list[pa.RecordBatch], list[tuple[int, int]]]:
-    """A batch for each key that occurs, in ascending order, records as they were; and (key, how many) of each batch.
+def sorted_batches(
+    table: pa.Table, keys: np.ndarray
+) -> tuple[list[pa.RecordBatch], list[tuple[int, int]]]:
+    """A batch for each key that occurs, in ascending order, records as they were; and (key, how
+    many) of each batch.
 
     >>> batches, index = sorted_batches(pa.table({"a": [1, 2, 3]}), np.array([1, 0, 1]))
     >>> [batch.to_pydict() for batch in batches], index

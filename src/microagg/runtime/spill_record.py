@@ -1,6 +1,8 @@
-"""Where the temporary directory of a run lies: a file beside its target that only its owner can have written.
+"""Where the temporary directory of a run lies: a file beside its target that only its owner can
+have written.
 
-Everything here is checked before it is believed: links are not followed, and what belongs to another user counts for nothing.
+Everything here is checked before it is believed: links are not followed, and what belongs to
+another user counts for nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ FOLDER = re.compile(r"\.microagg-[0-9a-f]{16}\.spill")
 RECORD = re.compile(r"\.microagg-[0-9a-f]{16}\.resume")
 LONGEST = 10_000  # bytes
 in_use: set[str] = set()
-"""Folders and records of this process: where a file system has no locks, nothing else tells that they are in use."""
+"""Folders and records of this process: where a file system has no locks, nothing else tells that
+they are in use.
+"""
 
 
 class SpillRecord:
-    """The file beside a target that says where the folder of its run lies; it is locked while the run is alive."""
+    """The file beside a target that says where the folder of its run lies; it is locked while the
+    run is alive.
+    """
 
     def __init__(self, path: Path, parent: Path) -> None:
         self.path, self._parent = path, parent
@@ -34,7 +40,9 @@ class SpillRecord:
     @staticmethod
     def of(target: Path, parent: Path, folder: Path) -> SpillRecord:
         """The one of runs for `target` that work below `parent`, in a folder."""
-        known_by = b"\0".join(os.fsencode(os.path.abspath(each)) for each in (target.resolve(), parent))
+        known_by = b"\0".join(
+            os.fsencode(os.path.abspath(each)) for each in (target.resolve(), parent)
+        )
         token = hashlib.sha256(known_by).hexdigest()[:16]
         return SpillRecord(Path(os.path.abspath(folder), f".microagg-{token}.resume"), parent)
 
@@ -43,7 +51,8 @@ class SpillRecord:
             descriptor = open_record(self.path, create=True)
         except OSError as error:
             raise InputError(
-                f"{str(self.path)!r} cannot be written ({reason(error)}); look at it, or name another folder with spill."
+                f"{str(self.path)!r} cannot be written ({reason(error)}); look at it, or "
+                f"name another folder with spill."
             ) from None
         if descriptor is None:
             raise InputError("another run works on the same target; wait until it has ended.")
@@ -75,7 +84,9 @@ class SpillRecord:
 
 
 def open_record(path: Path, *, create: bool = False) -> int | None:
-    """Open and lock such a file if it is one of ours; None where a run has it. Raises where it is somebody else's, or is not there."""
+    """Open and lock such a file if it is one of ours; None where a run has it. Raises where it is
+    somebody else's, or is not there.
+    """
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
         descriptor = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
@@ -131,7 +142,9 @@ def is_own_folder(folder: Path) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether this is a folder of this user that nobody else can look into, where the platform knows of that."""
+    """Whether this is a folder of this user that nobody else can look into, where the platform
+    knows of that.
+    """
     return is_own_folder(folder) and (
         not hasattr(os, "geteuid") or stat.S_IMODE(os.lstat(folder).st_mode) & 0o077 == 0
     )

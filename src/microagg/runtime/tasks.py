@@ -1,7 +1,9 @@
-"""Tasks as they go to another machine: the name of a function, numbers and paths; and what comes back.
+"""Tasks as they go to another machine: the name of a function, numbers and paths; and what comes
+back.
 
-Whatever else a task has to know lies in files of the spill, and so does a result that is large. What is shown of all this, in logs or on
-dashboards of whoever carries it, holds nothing of the data.
+Whatever else a task has to know lies in files of the spill, and so does a result that is large.
+What is shown of all this, in logs or on dashboards of whoever carries it, holds nothing of the
+data.
 """
 
 from __future__ import annotations
@@ -63,12 +65,16 @@ class RemoteTask:
 
     def call(self, *before: Any) -> Any:
         """Do it, with some arguments before its own."""
-        given = [_read(each.path) if isinstance(each, SpilledObject) else each for each in self.arguments]
+        given = [
+            _read(each.path) if isinstance(each, SpilledObject) else each for each in self.arguments
+        ]
         return getattr(importlib.import_module(self.module), self.name)(*before, *given)
 
 
 class WorkerBug(Exception):
-    """An error that nobody foresaw, on a worker: only its kind is told, for its message may quote the data."""
+    """An error that nobody foresaw, on a worker: only its kind is told, for its message may quote
+    the data.
+    """
 
 
 class TaskResult:
@@ -113,7 +119,9 @@ class TaskResult:
 
 
 def run_remote_task(order: RemoteTask, stop: CancellationToken, *before: Any) -> TaskResult:
-    """Do a task; whatever goes wrong becomes a part of what is told, so that nobody on the way logs anything of it."""
+    """Do a task; whatever goes wrong becomes a part of what is told, so that nobody on the way logs
+    anything of it.
+    """
     try:
         with cancel_scope(stop):
             return TaskResult.of("done", order.call(*before), order.folder)
@@ -122,7 +130,9 @@ def run_remote_task(order: RemoteTask, stop: CancellationToken, *before: Any) ->
     except MemoryError:
         return TaskResult.of("memory", None)
     except OSError as error:
-        return TaskResult.of("system", (error.errno, os.strerror(error.errno) if error.errno else ""))
+        return TaskResult.of(
+            "system", (error.errno, os.strerror(error.errno) if error.errno else "")
+        )
     except Exception as error:
         return TaskResult.of("bug", type(error).__name__)
 
@@ -150,7 +160,9 @@ def is_plain(argument: Any, folder: str) -> bool:
 
 
 def _written(content: bytes, folder: str, name: str | None = None) -> str:
-    """Put bytes into a file, under a name of its own until it is whole; returns the path, which follows from the bytes if it has no name."""
+    """Put bytes into a file, under a name of its own until it is whole; returns the path, which
+    follows from the bytes if it has no name.
+    """
     path = f"{folder}/kept-{name or hashlib.sha256(content).hexdigest()[:32]}.pickle"
     if not os.path.exists(path):
         part = f"{path}.{secrets.token_hex(4)}.part"
@@ -162,7 +174,9 @@ def _written(content: bytes, folder: str, name: str | None = None) -> str:
 
 
 def _taken(path: Path) -> Any:
-    """What a task has put there for the one who asked; then it is needed no more, and the disk has room for the next."""
+    """What a task has put there for the one who asked; then it is needed no more, and the disk has
+    room for the next.
+    """
     found = pickle.loads(path.read_bytes())
     path.unlink(missing_ok=True)
     return found

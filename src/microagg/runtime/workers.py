@@ -1,4 +1,5 @@
-"""What a process that works for another one tells of itself, and what it has to show before it gets work.
+"""What a process that works for another one tells of itself, and what it has to show before it gets
+work.
 
 Knows nothing of how the two speak to each other: `dask.py` sends these functions.
 """
@@ -39,7 +40,9 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     root = Path(microagg.__file__).parent
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     return digest.hexdigest()
 
 
@@ -68,21 +71,26 @@ def check_versions(worker: str, found: Mapping[str, str], here: Mapping[str, str
             continue
         if name == PROCESSOR:
             raise InputError(
-                f"the worker {worker} has a processor with other features than this one; take machines of one kind, or set "
+                f"the worker {worker} has a processor with other features than this one; "
+                f"take machines of one kind, or set "
                 "NUMBA_CPU_NAME=generic on all of them."
             )
         if name == CODE:
             raise InputError(
-                f"the worker {worker} has other code of microagg {microagg.__version__}; install the same on all of them."
+                f"the worker {worker} has other code of microagg {microagg.__version__}; "
+                f"install the same on all of them."
             )
         raise InputError(
-            f"the worker {worker} has {name} {other}, and this process has {own}; install the same on all of them."
+            f"the worker {worker} has {name} {other}, and this process has {own}; "
+            f"install the same on all of them."
         )
 
 
 @dataclass(frozen=True)
 class SharedPath:
-    """A path that all must see alike: a file to be read, also in a store, or a folder to be written to, too."""
+    """A path that all must see alike: a file to be read, also in a store, or a folder to be written
+    to, too.
+    """
 
     what: str
     """Whose it is, as a user knows it: the input, the spill, the output."""
@@ -93,7 +101,8 @@ class SharedPath:
     def refuse(self, worker: str) -> InputError:
         """What is wrong where a worker does not see it."""
         return InputError(
-            f"the worker {worker} does not see {self.what} at {shown(self.path)!r}; name a path that is shared by all workers."
+            f"the worker {worker} does not see {self.what} at {shown(self.path)!r}; name "
+            f"a path that is shared by all workers."
         )
 
 
@@ -120,7 +129,9 @@ class WorkerInfo:
 
 
 def worker_info(threads: int, limit: int | None) -> WorkerInfo:
-    """What this process tells of itself, which has so many threads and a limit of memory, or none."""
+    """What this process tells of itself, which has so many threads and a limit of memory, or
+    none.
+    """
     memory = limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return WorkerInfo(versions_here(), socket.gethostname(), threads, memory, bool(limit))
 
@@ -138,13 +149,17 @@ def is_there(place: SharedPath) -> bool:
 
 
 def sees(place: SharedPath, token: str, name: str) -> bool:
-    """Whether this process sees a place as those do who sent `token`: it reads what they wrote, and answers there."""
+    """Whether this process sees a place as those do who sent `token`: it reads what they wrote, and
+    answers there.
+    """
     with contextlib.suppress(OSError, InputError):
         if place.size is not None:
             return is_there(place)
         if Path(place.path, f"ask-{token}").read_text("ascii") != token:
             return False
-        descriptor = os.open(Path(place.path, f"{name}-{token}"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(
+            Path(place.path, f"{name}-{token}"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+        )
         with os.fdopen(descriptor, "w") as file:
             file.write(token)
         return True
@@ -157,7 +172,9 @@ def asked_about(places: Sequence[SharedPath], token: str) -> Iterator[None]:
     folders = [Path(place.path) for place in places if place.size is None]
     try:
         for folder in folders:
-            descriptor = os.open(folder / f"ask-{token}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(
+                folder / f"ask-{token}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+            )
             with os.fdopen(descriptor, "w") as file:
                 file.write(token)
         yield
@@ -177,7 +194,8 @@ def answered(place: SharedPath, token: str, name: str) -> bool:
 
 
 def warm_up(k: int, axes: int) -> int:
-    """Compile the kernels that blocks need, or fetch them from this machine's cache, on a few made-up records; returns how many.
+    """Compile the kernels that blocks need, or fetch them from this machine's cache, on a few
+    made-up records; returns how many.
 
     >>> warm_up(3, 2)
     120

@@ -40,11 +40,13 @@ from microagg.table.variable import Cells
 
 Names = Sequence[str | int] | str | int
 IN_ANOTHER_ORDER = (
-    "the records of the two tables are not in the same order ({why}), so nothing was measured; match them by a column that "
+    "the records of the two tables are not in the same order ({why}), so nothing was "
+    "measured; match them by a column that "
     "tells them apart (--key), or save the release with --keep-order."
 )
 UNCHECKED = (
-    "records were matched by their order, which could not be checked: apart from the quasi-identifiers, the two tables share no "
+    "records were matched by their order, which could not be checked: apart from the "
+    "quasi-identifiers, the two tables share no "
     "column with the same values, or too few; match them by a key to be sure"
 )
 
@@ -79,12 +81,20 @@ class Assessment:
         raise InputError(f"measure {name!r} is not part of this assessment.")
 
     def __repr__(self) -> str:
-        lines = [f"{measure.title}: {figure.value:.4g} {measure.unit}" for measure, figure in self.figures]
-        told = f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest of {self.smallest_class:,}"
+        lines = [
+            f"{measure.title}: {figure.value:.4g} {measure.unit}"
+            for measure, figure in self.figures
+        ]
+        told = (
+            f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest "
+            f"of {self.smallest_class:,}"
+        )
         return "\n".join([told, *lines])
 
     def as_data(self) -> dict[str, Any]:
-        """Everything but the records as plain data: finite numbers or None, with names, units and meanings."""
+        """Everything but the records as plain data: finite numbers or None, with names, units and
+        meanings.
+        """
         return {
             "records": len(self.pair.original),
             "quasi": list(self.pair.quasi),
@@ -153,15 +163,21 @@ def assess(
 ) -> Assessment:
     """Measure a release against its original, whoever made it.
 
-    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be what `anonymize` returned. Records are matched by row order, or by a `key` column that both have.
-    A release saved by microagg has shuffled rows unless `keep_order` was set; without a key it cannot be matched and is
-    refused. The row order is checked on the columns that the release left unchanged, or else on the quasi-identifiers; a
-    note says when only those were available. Without `quasi`, all numeric columns that both tables have and that have no
-    other role are used. Releases of other tools may hold nodes of a hierarchy, or ranges in place of numbers; how these count is
-    told in notes (see `other_tools`). They may also hold suppressed rows and cells: `suppressed` names what stands for one ("*" if nothing is
-    named; "" for blank cells). These are counted, and every other figure is of the records without. What can be said of columns to `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here,
-    too; both tables are read by it. `known` names the columns that an intruder knows (by default all of `quasi`); `weight` and `unit`
-    (household, company, patient: a note tells of classes with too few of them) are columns of the original, `confidential`, `keep` and `stratum` (which records of a class share, too) are columns of the release.
+    Both tables are pandas, polars, Arrow or NumPy, or both are paths of files; `release` may be
+    what `anonymize` returned. Records are matched by row order, or by a `key` column that both
+    have. A release saved by microagg has shuffled rows unless `keep_order` was set; without a key
+    it cannot be matched and is refused. The row order is checked on the columns that the release
+    left unchanged, or else on the quasi-identifiers; a note says when only those were available.
+    Without `quasi`, all numeric columns that both tables have and that have no other role are used.
+    Releases of other tools may hold nodes of a hierarchy, or ranges in place of numbers; how these
+    count is told in notes (see `other_tools`). They may also hold suppressed rows and cells:
+    `suppressed` names what stands for one ("*" if nothing is named; "" for blank cells). These are
+    counted, and every other figure is of the records without. What can be said of columns to
+    `anonymize` (kinds, nominal, ordinal, hierarchy, special, na) can be said here, too; both tables
+    are read by it. `known` names the columns that an intruder knows (by default all of `quasi`);
+    `weight` and `unit` (household, company, patient: a note tells of classes with too few of them)
+    are columns of the original, `confidential`, `keep` and `stratum` (which records of a class
+    share, too) are columns of the release.
 
     >>> import pyarrow as pa
     >>> before, after = pa.table({"age": [30, 32, 60, 64]}), pa.table({"age": [31, 31, 62, 62]})
@@ -171,10 +187,22 @@ def assess(
     """
     if is_path(original) and is_path(release):
         return assess_files(
-            original, release, quasi=quasi, confidential=confidential, keep=keep, weight=weight, stratum=stratum,
-            unit=unit, key=key, known=known, k=k, measures=measures, suppressed=suppressed, progress=progress,
+            original,
+            release,
+            quasi=quasi,
+            confidential=confidential,
+            keep=keep,
+            weight=weight,
+            stratum=stratum,
+            unit=unit,
+            key=key,
+            known=known,
+            k=k,
+            measures=measures,
+            suppressed=suppressed,
+            progress=progress,
             asked=asked or column_settings(**said),
-        )  # fmt: skip
+        )
     if isinstance(release, Release):
         quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
     before, after = _opened(original, "original"), _opened(release, "release")
@@ -187,31 +215,58 @@ def assess(
     quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, given)
     known = _expanded(known, quasi, "known")
     _check_missing(before, "original", [*quasi, *of_original])
-    _check_missing(after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])])
+    _check_missing(
+        after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])]
+    )
     _check_two_parts(quasi, given)
     after = in_order_of(before, after, key)
     order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
     asked = column_settings(**said) if asked is None else asked
     schema = assign_roles(
-        column_facts(before), {Role.QUASI: quasi, Role.CONFIDENTIAL: [name for name in confidential if name in before.columns]},
-        "drop", asked,
-    )  # fmt: skip
+        column_facts(before),
+        {
+            Role.QUASI: quasi,
+            Role.CONFIDENTIAL: [name for name in confidential if name in before.columns],
+        },
+        "drop",
+        asked,
+    )
     asked = as_labels_say(as_labels_say(asked, before.to_native()), after.to_native())
     columns = [{column.name: column for column in schema.columns}[name] for name in quasi]
     markers = parse_markers(suppressed)
     hidden = find_suppressed_records(
-        before, after, quasi, strata, _cells_of_original(before, columns, asked), asked, markers, k or 2
+        before,
+        after,
+        quasi,
+        strata,
+        _cells_of_original(before, columns, asked),
+        asked,
+        markers,
+        k or 2,
     )
     if hidden.is_some:
         rows = hidden.rest.tolist()
         before, after = before[rows, :], _retyped(after[rows, :], quasi, asked)
     cells, on_reading = _cells(before, after, columns, asked, markers or (STAR,))
     pair = pair_of(
-        before, after, quasi=quasi, confidential=confidential, keep=keep, shared=strata, weight=weight, k=_checked(k), kinds=asked.kinds,
-        ordinal=asked.levels, special=asked.special, na=asked.na, cells=cells,
-    )  # fmt: skip
+        before,
+        after,
+        quasi=quasi,
+        confidential=confidential,
+        keep=keep,
+        shared=strata,
+        weight=weight,
+        k=_checked(k),
+        kinds=asked.kinds,
+        ordinal=asked.levels,
+        special=asked.special,
+        na=asked.na,
+        cells=cells,
+    )
     if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
-        raise InputError(IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not"))
+        raise InputError(
+            IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not")
+        )
     figures = assess_pair(pair, measures, progress, known=known)
     classes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2)
     sizes = classes.sizes
@@ -235,20 +290,26 @@ def assess(
 def _notes_on_units(
     before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, asked: ColumnSettings
 ) -> tuple[str, ...]:
-    """How many classes have fewer than k different units, or one with more than half of the records."""
+    """How many classes have fewer than k different units, or one with more than half of the
+    records.
+    """
     if unit is None:
         return ()
     units = units_of(to_arrow(before.select(unit)), unit, na=asked.na)
-    findings = Guarantees.of(units=classes.k).evaluate(classes.labels, len(classes.sizes), (), units)
+    findings = Guarantees.of(units=classes.k).evaluate(
+        classes.labels, len(classes.sizes), (), units
+    )
     misses = np.any([finding.failing for finding in findings], axis=0)
     failing = int(misses.sum())
     if failing == 0:
         return (
-            f"every class has {classes.k} or more different units, none with more than half of its records",
+            f"every class has {classes.k} or more different units, none with more than "
+            f"half of its records",
         )
     records = int(classes.sizes[misses].sum())
     return (
-        f"{failing:,} of {len(classes.sizes):,} classes ({records:,} records) have fewer than {classes.k} different units, or one with "
+        f"{failing:,} of {len(classes.sizes):,} classes ({records:,} records) have fewer "
+        f"than {classes.k} different units, or one with "
         "more than half of their records",
     )
 
@@ -260,7 +321,9 @@ def _cells(
     asked: ColumnSettings,
     markers: Sequence[str],
 ) -> tuple[tuple[Cells, Cells] | None, tuple[str, ...]]:
-    """The cells of both tables, read in the same way, and what to know about that; no cells where all of them are plain numbers."""
+    """The cells of both tables, read in the same way, and what to know about that; no cells where
+    all of them are plain numbers.
+    """
     old = _cells_of_original(before, columns, asked)
     try:
         new, notes = cells_of_release(old, after, columns, asked, markers)
@@ -274,15 +337,23 @@ def _cells(
     return (old, new), notes
 
 
-def _cells_of_original(before: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings) -> Cells:
+def _cells_of_original(
+    before: nw.DataFrame[Any], columns: Sequence[Column], asked: ColumnSettings
+) -> Cells:
     try:
-        return cells_of(before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+        return cells_of(
+            before, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy
+        )
     except InputError as error:
         raise InputError(f"in the original, {error}") from None
 
 
-def _retyped(after: nw.DataFrame[Any], quasi: Sequence[str], asked: ColumnSettings) -> nw.DataFrame[Any]:
-    """Return a release with numbers that were text because of suppressed cells beside them as numbers."""
+def _retyped(
+    after: nw.DataFrame[Any], quasi: Sequence[str], asked: ColumnSettings
+) -> nw.DataFrame[Any]:
+    """Return a release with numbers that were text because of suppressed cells beside them as
+    numbers.
+    """
     return nw.from_native(with_types(to_arrow(after), quasi, asked), eager_only=True)
 
 
@@ -296,10 +367,11 @@ def assess_files(
 ) -> Assessment:
     """assess() on two files, each in any format that is read; takes the same options.
 
-    `reading` is what is known about the files, such as {"header": False} for an original without one; a release has one.
-    `asked` is what is said of single columns, such as their kinds.
+    `reading` is what is known about the files, such as {"header": False} for an original without
+    one; a release has one. `asked` is what is said of single columns, such as their kinds.
 
-    Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and weights.
+    Texts that look like numbers ("007") stay texts in columns other than quasi-identifiers and
+    weights.
     """
     quasi = names_of(options.get("quasi", ()))
     if any(map(is_pattern, quasi)):
@@ -315,7 +387,10 @@ def assess_files(
         before = _table_of(original, weight, quasi=quasi, **said)
         after = _release_of(release, quasi, **said_of_release)
     else:
-        before, after = read_as_numbers(original, **said), read_as_numbers(release, **said_of_release)
+        before, after = (
+            read_as_numbers(original, **said),
+            read_as_numbers(release, **said_of_release),
+        )
     return assess(before, after, asked=asked, **options)
 
 
@@ -343,7 +418,8 @@ def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
 
 
 def names_of(names: Names) -> list[str]:
-    """Column names as a list of texts without repetitions; a NumPy table's columns may be given by their numbers.
+    """Column names as a list of texts without repetitions; a NumPy table's columns may be given by
+    their numbers.
 
     >>> names_of("age"), names_of([0, 1])
     (['age'], ['0', '1'])
@@ -361,7 +437,9 @@ def _name(name: str | int | None) -> str | None:
     return None if name is None else str(name)
 
 
-def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: Sequence[str]) -> list[str]:
+def _shared_numbers(
+    before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: Sequence[str]
+) -> list[str]:
     """The numeric columns that both tables have, in the order of the original."""
     released = {fact.name for fact in column_facts(after) if fact.numeric}
     shared = [
@@ -370,7 +448,9 @@ def _shared_numbers(before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: 
         if fact.numeric and fact.name in released and fact.name not in taken
     ]
     if not shared:
-        raise InputError("the two tables share no numeric column; name the quasi-identifiers with quasi.")
+        raise InputError(
+            "the two tables share no numeric column; name the quasi-identifiers with quasi."
+        )
     return shared
 
 
@@ -399,7 +479,9 @@ def _checked(k: Any) -> int | None:
 def _order_by_witnesses(
     before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
 ) -> RowOrder:
-    """What the columns that both tables have besides the quasi-identifiers say; another order is refused."""
+    """What the columns that both tables have besides the quasi-identifiers say; another order is
+    refused.
+    """
     shared = [name for name in before.columns if name in after.columns and name not in quasi]
     order, column = row_order(before, after, shared)
     if order is RowOrder.OTHER:
@@ -415,7 +497,8 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
     if pair.k is not None and sizes.min() < pair.k:
         records = int(sizes[sizes < pair.k].sum())
         notes.append(
-            f"NOT {pair.k}-anonymous: {records} of {int(sizes.sum())} records have a combination of values that fewer "
+            f"NOT {pair.k}-anonymous: {records} of {int(sizes.sum())} records have a "
+            f"combination of values that fewer "
             f"than {pair.k} records share"
         )
     return tuple(notes)
@@ -424,10 +507,13 @@ def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
 def _notes_on_nodes(pair: Pair) -> tuple[str, ...]:
     """Which columns hold nodes of their hierarchy in place of values."""
     names = [
-        each.name for each in pair.after.variables if each.hierarchy is not None and each.hierarchy.inner
+        each.name
+        for each in pair.after.variables
+        if each.hierarchy is not None and each.hierarchy.inner
     ]
     if not names:
         return ()
     return (
-        f"nodes of a hierarchy in place of values count as the centroid of their values: {listed(names)}",
+        f"nodes of a hierarchy in place of values count as the centroid of their values: "
+        f"{listed(names)}",
     )

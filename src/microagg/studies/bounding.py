@@ -43,11 +43,14 @@ def bound_file(
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Bounded:
-    """Prove how little any grouping of a file's columns into k or more can lose; write the certificate if asked.
+    """Prove how little any grouping of a file's columns into k or more can lose; write the
+    certificate if asked.
 
     `settings` name k, the quasi-identifiers, the scale, and effort="prove" with its time limit.
     """
-    settings = settings_for_file(settings.but(reading={**settings.reading, **(reading or {})}), source)
+    settings = settings_for_file(
+        settings.but(reading={**settings.reading, **(reading or {})}), source
+    )
     quasi = list(settings.quasi)
     if not quasi:
         raise InputError("no quasi-identifying columns were named; name them with --quasi.")
@@ -58,7 +61,9 @@ def bound_file(
         check_certificate_place(certificate)
     frame = open_frame(read_table(source, quasi=quasi, asked=settings.columns, **settings.reading))
     settings = settings.of_table(frame.to_native())
-    schema = assign_roles(column_facts(frame), settings.roles, rest="drop", asked=settings.column_options)
+    schema = assign_roles(
+        column_facts(frame), settings.roles, rest="drop", asked=settings.column_options
+    )
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)
     if certificate is not None:
@@ -67,9 +72,12 @@ def bound_file(
     check_unsearchable(space, settings)
     points = space.points(cells)
     found = run_method(
-        settings.chosen_method, Problem.of(points, settings.k), settings.params, seed=settings.seed or 0,
+        settings.chosen_method,
+        Problem.of(points, settings.k),
+        settings.params,
+        seed=settings.seed or 0,
         progress=progress,
-    )  # fmt: skip
+    )
     bound = found.bound.about(cells, cells.names, space)
     if certificate is not None:
         bound.save(certificate)

@@ -1,4 +1,6 @@
-"""A risk–utility map: every method and k on the same table, what each loses and what an intruder gains."""
+"""A risk–utility map: every method and k on the same table, what each loses and what an intruder
+gains.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Row:
 
     @property
     def k_anonymous(self) -> bool:
-        """Whether at least k records share every combination; methods for single columns do not give that."""
+        """Whether at least k records share every combination; methods for single columns do not
+        give that.
+        """
         return self.smallest_class >= self.k
 
     @property
@@ -62,7 +66,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows of a comparison in the order of methods and k's, and the two measures that make up its map."""
+    """All rows of a comparison in the order of methods and k's, and the two measures that make up
+    its map.
+    """
 
     rows: tuple[Row, ...]
     loss: Measure
@@ -76,9 +82,13 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """The k-anonymous rows that no other such row beats: at least as good in loss and risk, better in one of them."""
+        """The k-anonymous rows that no other such row beats: at least as good in loss and risk,
+        better in one of them.
+        """
         able = [row for row in self.rows if row.k_anonymous and not row.error]
-        best = pareto_front([(self._cost(row, self.loss), self._cost(row, self.risk)) for row in able])
+        best = pareto_front(
+            [(self._cost(row, self.loss), self._cost(row, self.risk)) for row in able]
+        )
         return tuple(able[position] for position in best)
 
     def _cost(self, row: Row, measure: Measure) -> float:
@@ -112,7 +122,9 @@ class Comparison:
         }
 
     def as_markdown(self) -> str:
-        """The rows as a table in Markdown; a star marks the front, and rows that have failed say why below."""
+        """The rows as a table in Markdown; a star marks the front, and rows that have failed say
+        why below.
+        """
         measures, front = self._measures(), self.front
         several = len({row.seed for row in self.rows}) > 1
         head = ["", "method", "k", *(["seed"] if several else []), "smallest class"]
@@ -123,12 +135,16 @@ class Comparison:
                 star = "★" if row in front else ""
                 facts = [star, row.method, str(row.k), *([str(row.seed)] if several else [])]
                 smallest = f"{row.smallest_class}{'' if row.k_anonymous else ' (not k-anonymous)'}"
-                lines.append(_line([*facts, smallest, *(_shown(row, measure) for measure in measures)]))
+                lines.append(
+                    _line([*facts, smallest, *(_shown(row, measure) for measure in measures)])
+                )
         failed = [f"- {row.method}, k = {row.k}: {row.error}" for row in self.rows if row.error]
         return "\n".join(lines + ([""] + failed if failed else [])) + "\n"
 
     def draw(self, path: str | Path | None = None) -> str:
-        """Draw the map to a file, .png or .svg; returns its SVG text where no path is given. Needs matplotlib."""
+        """Draw the map to a file, .png or .svg; returns its SVG text where no path is given. Needs
+        matplotlib.
+        """
         front = self.front
         points = [
             MapPoint(
@@ -143,7 +159,9 @@ class Comparison:
             path,
             loss=f"{self.loss.title} ({self.loss.unit})",
             risk=f"{self.risk.title} ({self.risk.unit})",
-            title=f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers".lstrip(": "),
+            title=f"{self.name}: {self.records:,} records, {len(self.quasi)} quasi-identifiers".lstrip(
+                ": "
+            ),
         )
 
     def _measures(self) -> list[Measure]:
@@ -154,7 +172,8 @@ class Comparison:
 
 
 def pareto_front(costs: Sequence[tuple[float, float]]) -> list[int]:
-    """The positions of the pairs that no other pair beats: at least as low in both and lower in one.
+    """The positions of the pairs that no other pair beats: at least as low in both and lower in
+    one.
 
     >>> pareto_front([(1.0, 5.0), (2.0, 5.0), (2.0, 3.0), (4.0, 1.0), (4.0, 1.0)])
     [0, 2, 3, 4]
@@ -194,17 +213,20 @@ def compare(
 ) -> Comparison:
     """Anonymize a table by every method with every k, and measure all the releases.
 
-    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; `ks` are the values of k (`k` is another name for it). Without `quasi`, all numeric columns that have
-    no other role are quasi-identifiers; other columns without a role are ignored. `methods` are names from the registry,
-    with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name the measures of the map, `measures`
-    those of the table. With `state`, each result is saved to that file as it comes in; a run that was stopped or killed
-    resumes from there and ends with the same rows. `jobs` is the number of processes; it does not change the rows.
-    With an `engine` (a `distributed.Client`, an address or "local:4") the workers of a Dask cluster run the releases instead; the table
-    lies for them in a folder below `spill` (that of the state, of the file, or the current one), for its owner's eyes only, until the end.
-    A method that cannot work on the table gets a row that says so. `settings` are shared by all releases, such as `scale`,
-    `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about the file, such as {"header": False}.
-    `progress` is called as progress(done, total), counting releases; if it has an attribute `tell`, that is called with a
-    line for each new one.
+    `table` is a pandas, polars, Arrow or NumPy table, or the path of a file; `ks` are the values of
+    k (`k` is another name for it). Without `quasi`, all numeric columns that have no other role are
+    quasi-identifiers; other columns without a role are ignored. `methods` are names from the
+    registry, with parameters where needed ("v-mdav:gamma=1.1"), or "all". `loss` and `risk` name
+    the measures of the map, `measures` those of the table. With `state`, each result is saved to
+    that file as it comes in; a run that was stopped or killed resumes from there and ends with the
+    same rows. `jobs` is the number of processes; it does not change the rows. With an `engine` (a
+    `distributed.Client`, an address or "local:4") the workers of a Dask cluster run the releases
+    instead; the table lies for them in a folder below `spill` (that of the state, of the file, or
+    the current one), for its owner's eyes only, until the end. A method that cannot work on the
+    table gets a row that says so. `settings` are shared by all releases, such as `scale`,
+    `precision`, `l`, `t`, `weight` and `stratum` of `anonymize`; `reading` says what is known about
+    the file, such as {"header": False}. `progress` is called as progress(done, total), counting
+    releases; if it has an attribute `tell`, that is called with a line for each new one.
 
     >>> import numpy as np
     >>> table = np.random.default_rng(1).normal(size=(40, 2))
@@ -217,11 +239,19 @@ def compare(
     if isinstance(table, str | Path):
         name = name or Path(table).stem
         if any(map(is_pattern, names_of(quasi))):
-            quasi = expand_names(names_of(quasi), columns_of_file(table, **(reading or {})), "quasi")
+            quasi = expand_names(
+                names_of(quasi), columns_of_file(table, **(reading or {})), "quasi"
+            )
         weight = _roles_in(settings).get(Role.WEIGHT, ())
-        table = _read(Path(table), names_of(quasi), weight, _said_of_columns(settings), reading or {})
+        table = _read(
+            Path(table), names_of(quasi), weight, _said_of_columns(settings), reading or {}
+        )
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
-    roles = {"quasi": names_of(quasi), "confidential": names_of(confidential), "keep": names_of(keep)}
+    roles = {
+        "quasi": names_of(quasi),
+        "confidential": names_of(confidential),
+        "keep": names_of(keep),
+    }
     study = _study(table, roles, settings, known, wanted)
     sides = _side(loss, "loss", study), _side(risk, "risk", study)
     cells = plan(
@@ -230,13 +260,17 @@ def compare(
         [_whole(seed, "a seed") for seed in seeds],
     )
     if not cells:
-        raise InputError("there is nothing to compare; name at least one method, one k and one seed.")
+        raise InputError(
+            "there is nothing to compare; name at least one method, one k and one seed."
+        )
     if _whole(jobs, "jobs") < 1:
         raise InputError("jobs must be at least 1.")
     if engine is not None:
         check_engine(engine)
 
-    def run(waiting: Sequence[Cell], check_cancelled: Callable[[], None]) -> Iterator[tuple[Cell, Outcome]]:
+    def run(
+        waiting: Sequence[Cell], check_cancelled: Callable[[], None]
+    ) -> Iterator[tuple[Cell, Outcome]]:
         if engine is not None:
             return outcomes_on(engine, folder, study, waiting, check_cancelled)
         return outcomes(study, waiting, jobs, check_cancelled)
@@ -305,7 +339,9 @@ def _run(
 
 
 def _is_whole(outcome: Outcome, study: Study) -> bool:
-    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed is run again."""
+    """Whether what a state holds for a cell is all that is asked for; a line that somebody changed
+    is run again.
+    """
     return bool(outcome.error) or set(study.measures) <= set(outcome.figures)
 
 
@@ -327,7 +363,9 @@ def _study(
     known: Names,
     measures: tuple[str, ...],
 ) -> Study:
-    """Everything that can be wrong with a comparison as a whole is found here, before any cell is run."""
+    """Everything that can be wrong with a comparison as a whole is found here, before any cell is
+    run.
+    """
     frame = open_frame(table)
     named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
     _check_what_differs(given)
@@ -344,13 +382,20 @@ def _study(
         if name not in chosen:
             raise InputError(f"an intruder cannot know {name!r}: it is not a quasi-identifier.")
     shared = Settings.of(
-        **given, k=2, quasi=chosen, confidential=schema.names(Role.CONFIDENTIAL), keep=schema.names(Role.KEEP)
+        **given,
+        k=2,
+        quasi=chosen,
+        confidential=schema.names(Role.CONFIDENTIAL),
+        keep=schema.names(Role.KEEP),
     )
     as_read = shared.of_table(frame.to_native())
     weighting_of(frame, schema, as_read)
-    read_cells(without_gaps(frame, schema, as_read)[0], schema, as_read)  # raises where a value is wrong
+    # raises where a value is wrong
+    read_cells(without_gaps(frame, schema, as_read)[0], schema, as_read)
     return Study(
-        table=to_arrow(frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))),
+        table=to_arrow(
+            frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))
+        ),
         settings=shared,
         known=tuple(names_of(known)),
         measures=measures,
@@ -361,13 +406,20 @@ def _roles_in(given: dict[str, Any]) -> dict[Role, Sequence[str]]:
     """The columns of weights, strata and units among the settings."""
     declared = Settings.parameters()
     told = {
-        name: declared[name].parse(given[name]) for name in ("weight", "stratum", "unit") if name in given
+        name: declared[name].parse(given[name])
+        for name in ("weight", "stratum", "unit")
+        if name in given
     }
-    return {Role(name): [names] if isinstance(names, str) else names or () for name, names in told.items()}
+    return {
+        Role(name): [names] if isinstance(names, str) else names or ()
+        for name, names in told.items()
+    }
 
 
 def _said_of_columns(given: dict[str, Any]) -> ColumnSettings:
-    return column_settings(**{each.name: given[each.name] for each in OF_COLUMNS if each.name in given})
+    return column_settings(
+        **{each.name: given[each.name] for each in OF_COLUMNS if each.name in given}
+    )
 
 
 def _check_what_differs(given: dict[str, Any]) -> None:
@@ -393,7 +445,9 @@ def _side(name: str, side: str, study: Study) -> Measure:
     """The measure of one axis of the map; the table must have what it needs."""
     measure = measure_named(name)
     if measure.side != side:
-        raise InputError(f"{name!r} measures {measure.side}, but a measure of {side} is needed here.")
+        raise InputError(
+            f"{name!r} measures {measure.side}, but a measure of {side} is needed here."
+        )
     attributes = confidential_of(study.table, study.settings.confidential, study.settings)
     has = {
         "confidential": bool(attributes),

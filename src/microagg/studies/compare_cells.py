@@ -1,4 +1,6 @@
-"""One cell of a comparison: a method with its parameters, k and a seed, run and measured on the table of the study."""
+"""One cell of a comparison: a method with its parameters, k and a seed, run and measured on the
+table of the study.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,12 @@ class Study:
     measures: tuple[str, ...]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Everything that the figures of a cell depend on besides the cell: table and code as their digests."""
-        shared = {name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL}
+        """Everything that the figures of a cell depend on besides the cell: table and code as their
+        digests.
+        """
+        shared = {
+            name: value for name, value in self.settings.as_data().items() if name not in OF_A_CELL
+        }
         measured = {"known": self.known, "measures": self.measures}
         return {"input": digest_of(self.table), "microagg": code_digest(), **shared, **measured}
 
@@ -64,7 +70,9 @@ class Cell:
         return ":".join([self.method, *given])
 
     def key(self, fingerprint: dict[str, Any]) -> str:
-        """The name under which a state file keeps what this cell gave on a study with that fingerprint."""
+        """The name under which a state file keeps what this cell gave on a study with that
+        fingerprint.
+        """
         content = json.dumps({**fingerprint, **asdict(self)}, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -88,7 +96,8 @@ class Outcome:
 
 
 def plan(methods: Sequence[str], ks: Sequence[int], seeds: Sequence[int]) -> list[Cell]:
-    """The cells in their order: method by method, k by k; only methods that draw random numbers run with every seed.
+    """The cells in their order: method by method, k by k; only methods that draw random numbers run
+    with every seed.
 
     >>> [(cell.label, cell.k) for cell in plan(["mdav", "v-mdav:gamma=1.1"], [3, 5], [0, 1])]
     [('mdav', 3), ('mdav', 5), ('v-mdav:gamma=1.1', 3), ('v-mdav:gamma=1.1', 5)]
@@ -103,7 +112,9 @@ def plan(methods: Sequence[str], ks: Sequence[int], seeds: Sequence[int]) -> lis
 
 
 def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
-    """The methods that words such as "mdav", "v-mdav:gamma=0.2" or "all" name, with all their parameters."""
+    """The methods that words such as "mdav", "v-mdav:gamma=0.2" or "all" name, with all their
+    parameters.
+    """
     chosen = []
     for spec in specs:
         if spec == "all":
@@ -113,48 +124,66 @@ def _methods_in(specs: Sequence[str]) -> list[tuple[Method, dict[str, Any]]]:
         parts = [part.partition("=") for part in given]
         if not all(equals for _, equals, _ in parts):
             raise InputError(
-                "a method with parameters is written name:parameter=value, for example v-mdav:gamma=0.2."
+                "a method with parameters is written name:parameter=value, for example "
+                "v-mdav:gamma=0.2."
             )
         method = method_named(name.strip())
-        chosen.append((method, method.checked({name.strip(): value.strip() for name, _, value in parts})))
+        chosen.append(
+            (method, method.checked({name.strip(): value.strip() for name, _, value in parts}))
+        )
     return chosen
 
 
 def run_cell(
     study: Study, cell: Cell, progress: Progress | None = None, threads: int | None = None
 ) -> Outcome:
-    """Protect the table as the cell says and measure the release; an error becomes part of the outcome."""
+    """Protect the table as the cell says and measure the release; an error becomes part of the
+    outcome.
+    """
     begun = _working_time()
     try:
         _import_what_is_needed(study, cell)
         begun = _working_time()
         figures, sizes = _figures(study, cell, progress, threads)
-        return Outcome(figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun))
+        return Outcome(
+            figures, len(sizes), int(sizes.min()), seconds=max(0.0, _working_time() - begun)
+        )
     except Cancelled:
         raise
     except MicroaggError as error:  # its words are ours and quote no value
         return Outcome(error=str(error), seconds=max(0.0, _working_time() - begun))
     except MemoryError:
         return Outcome(error="there is not enough memory for this run.", lasting=False)
-    except Exception as error:  # the message of an unforeseen error may quote the data: only its kind is told
-        return Outcome(error=f"a bug in microagg ({type(error).__name__}); report it.", lasting=False)
+    # the message of an unforeseen error may quote the data: only its kind is told
+    except Exception as error:
+        return Outcome(
+            error=f"a bug in microagg ({type(error).__name__}); report it.", lasting=False
+        )
 
 
 def _import_what_is_needed(study: Study, cell: Cell) -> None:
-    """Call what imports large libraries, once a process: the first cell must not look slow for it."""
+    """Call what imports large libraries, once a process: the first cell must not look slow for
+    it.
+    """
     method_named(cell.method)
     values_of(open_frame(study.table), study.settings.quasi[:1])
 
 
 def _working_time() -> float:
-    """A clock that stands still while kernels are compiled: only the first cell to use one pays for that."""
+    """A clock that stands still while kernels are compiled: only the first cell to use one pays for
+    that.
+    """
     return time.perf_counter() - seconds_compiling()
 
 
 def _figures(
     study: Study, cell: Cell, progress: Progress | None, threads: int | None
 ) -> tuple[dict[str, float], Any]:
-    asked = study.settings.but(k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed)
+    asked = study.settings.but(
+        k=cell.k, method=cell.method, params=dict(cell.params), seed=cell.seed
+    )
     release = anonymize(study.table, settings=asked, threads=threads, progress=progress)
     measured = assess_pair(release.pair, study.measures, known=study.known)
-    return {measure.name: float(figure.value) for measure, figure in measured}, release.anonymity.sizes
+    return {
+        measure.name: float(figure.value) for measure, figure in measured
+    }, release.anonymity.sizes

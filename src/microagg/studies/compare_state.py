@@ -20,9 +20,11 @@ KEPT = [entry.name for entry in fields(Outcome) if entry.name != "lasting"]
 
 
 class State:
-    """A file of outcomes, one JSON line each under the key of its cell: figures only, nothing of single records.
+    """A file of outcomes, one JSON line each under the key of its cell: figures only, nothing of
+    single records.
 
-    A line is written at once and flushed to disk. A line that a kill has torn is passed over when the file is read.
+    A line is written at once and flushed to disk. A line that a kill has torn is passed over when
+    the file is read.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "state.jsonl"
@@ -59,14 +61,17 @@ class State:
         try:
             return self._path.read_bytes() if self._path.exists() else b""
         except OSError:
-            raise InputError(f"{str(self._path)!r} cannot be read; check its permissions.") from None
+            raise InputError(
+                f"{str(self._path)!r} cannot be read; check its permissions."
+            ) from None
 
     def _begin(self) -> None:
         self._path.unlink(missing_ok=True)
         self._append(HEADER)
 
     def _append(self, line: bytes) -> None:
-        # for the owner's eyes: the keys depend on the table, and the figures on what has not been released
+        # for the owner's eyes: the keys depend on the table, and the figures on what has not been
+        # released
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLAIN, 0o600)
         try:
             system.set_mode(descriptor, 0o600)
@@ -86,7 +91,9 @@ class State:
 
 
 def _is_outcome(entry: dict[str, Any]) -> bool:
-    """Whether every part of an entry is of the type it should be; what is not ours is passed over, and run again."""
+    """Whether every part of an entry is of the type it should be; what is not ours is passed over,
+    and run again.
+    """
     figures = entry["figures"]
     return (
         isinstance(entry["key"], str)

@@ -17,13 +17,16 @@ from microagg.runtime.dask import shared_work
 from microagg.studies.compare_cells import Cell, Outcome, Study, run_cell
 
 LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
-COMPILING = "compiling"  # what a process says, between a cell and its outcome, for the parent to announce
+# what a process says, between a cell and its outcome, for the parent to announce
+COMPILING = "compiling"
 
 
 def outcomes(
     study: Study, cells: Sequence[Cell], jobs: int, check_cancelled: Callable[[], None]
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """What each cell gives, as it comes in. `check_cancelled` is called now and then; raising from it ends all work."""
+    """What each cell gives, as it comes in. `check_cancelled` is called now and then; raising from
+    it ends all work.
+    """
     if jobs == 1 or len(cells) < 2:
         for cell in cells:
             yield cell, run_cell(study, cell, lambda done, total: check_cancelled())
@@ -36,9 +39,15 @@ def outcomes(
 
 
 def outcomes_on(
-    engine: Any, folder: Path, study: Study, cells: Sequence[Cell], check_cancelled: Callable[[], None]
+    engine: Any,
+    folder: Path,
+    study: Study,
+    cells: Sequence[Cell],
+    check_cancelled: Callable[[], None],
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """The same by the workers of a cluster, which read the table in a folder that all of them see; each cell has one thread."""
+    """The same by the workers of a cluster, which read the table in a folder that all of them see;
+    each cell has one thread.
+    """
     if not cells:
         return
     with shared_work(engine, folder) as workers:
@@ -48,10 +57,13 @@ def outcomes_on(
 
 
 class _Team:
-    """Processes that each work on one cell at a time. One that dies is replaced, and its cell counts as failed."""
+    """Processes that each work on one cell at a time. One that dies is replaced, and its cell
+    counts as failed.
+    """
 
     def __init__(self, study: Study, size: int) -> None:
-        # a fresh interpreter: a copy of this one would share locks with its threads, such as a progress bar's
+        # a fresh interpreter: a copy of this one would share locks with its threads, such as a
+        # progress bar's
         self._context = multiprocessing.get_context("spawn")
         self._study = study
         self._members: dict[Connection, Any] = {}
@@ -88,7 +100,8 @@ class _Team:
                     self._bury(member)
                     member = self._hire()
                     answer = Outcome(
-                        error="the process that worked on it died; was there enough memory?", lasting=False
+                        error="the process that worked on it died; was there enough memory?",
+                        lasting=False,
                     )
                 if waiting:
                     busy[member] = self._give(member, waiting.pop())

@@ -1,4 +1,6 @@
-"""The files of the demonstration: made-up residents of a town, and their release beside them; never in the place of a user's own."""
+"""The files of the demonstration: made-up residents of a town, and their release beside them; never
+in the place of a user's own.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,15 @@ ASKED: dict[str, Any] = {
     "rest": "drop",
     "effort": "quick",
 }
-"""What the demonstration asks for, besides k: categories, a date, an order that a csv file cannot carry, numbers with gaps."""
+"""What the demonstration asks for, besides k: categories, a date, an order that a csv file cannot
+carry, numbers with gaps.
+"""
 SOURCE, TARGET = "residents.csv", "residents-protected.csv"
 
 
 def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
-    """Write the table of made-up residents to a folder; returns its place and the one for its release.
+    """Write the table of made-up residents to a folder; returns its place and the one for its
+    release.
 
     Files of these names that a demonstration did not write are left alone: that is an error.
     """
@@ -40,7 +45,9 @@ def prepare_demonstration(folder: Path) -> tuple[Path, Path]:
         made = Path(elsewhere) / SOURCE
         write_table(residents(RESIDENTS), made)
         content = made.read_bytes()
-        digest = digest_of(read_table(made, quasi=ASKED["quasi"], asked=Settings.of(k=2, **ASKED).columns))
+        digest = digest_of(
+            read_table(made, quasi=ASKED["quasi"], asked=Settings.of(k=2, **ASKED).columns)
+        )
     if source.exists() and not _holds(source, content):
         raise _not_ours(source)
     if target.exists() and not _is_made_from(target, digest):
@@ -67,5 +74,6 @@ def _is_made_from(target: Path, digest: str) -> bool:
 
 def _not_ours(path: Path) -> InputError:
     return InputError(
-        f"{str(path)!r} is there, and no demonstration of this version wrote it; name another folder with --folder."
+        f"{str(path)!r} is there, and no demonstration of this version wrote it; name "
+        f"another folder with --folder."
     )

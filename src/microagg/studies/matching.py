@@ -1,4 +1,6 @@
-"""Which record of a release belongs to which of the original: by a key column, or by their order."""
+"""Which record of a release belongs to which of the original: by a key column, or by their
+order.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ FEWEST = 20  # with fewer records, chance alone can look like order or disorder
 def in_order_of(
     original: nw.DataFrame[Any], release: nw.DataFrame[Any], key: str | None
 ) -> nw.DataFrame[Any]:
-    """The release with its rows in the order of the original. Without a key they are taken to be so already.
+    """The release with its rows in the order of the original. Without a key they are taken to be so
+    already.
 
     >>> before = nw.from_native(pa.table({"id": [7, 8]}), eager_only=True)
     >>> after = nw.from_native(pa.table({"id": [8, 7], "age": [30, 40]}), eager_only=True)
@@ -31,7 +34,8 @@ def in_order_of(
     """
     if len(original) != len(release):
         raise InputError(
-            f"the original has {len(original)} records and the release {len(release)}; measures compare record by record, "
+            f"the original has {len(original)} records and the release {len(release)}; "
+            f"measures compare record by record, "
             "so remove the records that only one of them has."
         )
     if key is None:
@@ -42,7 +46,8 @@ def in_order_of(
     rows = pc.index_in(ours, value_set=theirs)
     if rows.null_count:
         raise InputError(
-            f"{rows.null_count} records of the original have no match in the release by the key {key!r}; "
+            f"{rows.null_count} records of the original have no match in the release by "
+            f"the key {key!r}; "
             "check that both tables use the same keys."
         )
     return release[rows.to_numpy().tolist(), :]
@@ -50,7 +55,9 @@ def in_order_of(
 
 def _keys(frame: nw.DataFrame[Any], key: str) -> pa.ChunkedArray:
     column = to_arrow(frame.select(key)).column(0)
-    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return (
+        pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    )
 
 
 def _comparable(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
@@ -65,19 +72,23 @@ def _comparable(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[pa.Arra
     try:
         whole = [pc.cast(column, target, safe=False).combine_chunks() for column in (ours, theirs)]
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        raise InputError("the key columns cannot be compared; use whole numbers or texts.") from None
+        raise InputError(
+            "the key columns cannot be compared; use whole numbers or texts."
+        ) from None
     return whole[0], whole[1]
 
 
 def _check_repeated(keys: pa.Array, which: str, key: str) -> None:
     if keys.null_count:
         raise InputError(
-            f"{keys.null_count} records of the {which} have no value in the key column {key!r}; fill them in."
+            f"{keys.null_count} records of the {which} have no value in the key column "
+            f"{key!r}; fill them in."
         )
     repeated = len(keys) - pc.count_distinct(keys).as_py()
     if repeated:
         raise InputError(
-            f"the key column {key!r} is not unique in the {which}: {repeated} of {len(keys)} values repeat an earlier "
+            f"the key column {key!r} is not unique in the {which}: {repeated} of "
+            f"{len(keys)} values repeat an earlier "
             "one; choose another column."
         )
 
@@ -93,10 +104,12 @@ class RowOrder(enum.Enum):
 def row_order(
     original: nw.DataFrame[Any], release: nw.DataFrame[Any], columns: Sequence[str]
 ) -> tuple[RowOrder, str]:
-    """Whether two tables have their records in the same order, judged by these columns of both; and the column that tells.
+    """Whether two tables have their records in the same order, judged by these columns of both;
+    and the column that tells.
 
-    A column is a witness if it holds the same values in both tables, each as often. One that agrees in every record tells
-    that the order is the same, unless that could be chance; otherwise one that does not agree tells that it is another.
+    A column is a witness if it holds the same values in both tables, each as often. One that agrees
+    in every record tells that the order is the same, unless that could be chance; otherwise one
+    that does not agree tells that it is another.
 
     >>> before = nw.from_native(pa.table({"town": list("abcdefghijkl")}), eager_only=True)
     >>> row_order(before, before, ["town"]), row_order(before, before.sort("town", descending=True), ["town"])
@@ -121,7 +134,9 @@ def row_order(
 def _codes(
     original: nw.DataFrame[Any], release: nw.DataFrame[Any], column: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Both columns as the numbers of their values, gaps being a value; None for what cannot be compared."""
+    """Both columns as the numbers of their values, gaps being a value; None for what cannot be
+    compared.
+    """
     try:
         ours, theirs = _comparable(_keys(original, column), _keys(release, column))
         both = pa.concat_arrays([ours, theirs]).dictionary_encode(null_encoding="encode")
@@ -132,15 +147,21 @@ def _codes(
 
 
 def _log_chance(counts: np.ndarray) -> float:
-    """The logarithm of the chance that shuffled values, each this often, all end up where they were."""
-    return sum(math.lgamma(count + 1) for count in counts.tolist()) - math.lgamma(int(counts.sum()) + 1)
+    """The logarithm of the chance that shuffled values, each this often, all end up where they
+    were.
+    """
+    return sum(math.lgamma(count + 1) for count in counts.tolist()) - math.lgamma(
+        int(counts.sum()) + 1
+    )
 
 
 def out_of_order(original: np.ndarray, released: np.ndarray) -> bool:
-    """Whether the columns of two matrices agree as a whole while their records do not: rows that were shuffled.
+    """Whether the columns of two matrices agree as a whole while their records do not: rows that
+    were shuffled.
 
-    Group means correlate with the values behind them by the ratio of their standard deviations, and noise by its inverse; shuffled rows
-    correlate by next to nothing. It takes a quarter of what is due, on the mean of the columns, to pass.
+    Group means correlate with the values behind them by the ratio of their standard deviations, and
+    noise by its inverse; shuffled rows correlate by next to nothing. It takes a quarter of what is
+    due, on the mean of the columns, to pass.
 
     >>> values = np.arange(40.0).reshape(-1, 1)
     >>> out_of_order(values, values), out_of_order(values, np.random.default_rng(0).permutation(values))

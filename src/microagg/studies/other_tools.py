@@ -1,10 +1,14 @@
-"""What other tools write into a release: suppressed cells, generalised values, ranges in place of numbers.
+"""What other tools write into a release: suppressed cells, generalised values, ranges in place of
+numbers.
 
-Suppressed: "*", as ARX and others write it, or what is named, unless the original or the column's hierarchy has such a value. Records
-with suppressed cells are left out of every figure (`suppressed.py`); a column that is suppressed in all of them counts as missing. Generalised: a
-value of a nominal column that is a node of its hierarchy lies at the centroid of the values below it, as often as the original has them, so that
-the top for everybody loses 100 % (see `Hierarchy.with_nodes`); without a hierarchy it is a category of its own. A column of numbers, dates or ordered levels that comes back as
-something else (20-29, ≥ 60) is read as categories of its own, which have no place on the scale.
+Suppressed: "*", as ARX and others write it, or what is named, unless the original or the column's
+hierarchy has such a value. Records with suppressed cells are left out of every figure
+(`suppressed.py`); a column that is suppressed in all of them counts as missing. Generalised: a
+value of a nominal column that is a node of its hierarchy lies at the centroid of the values below
+it, as often as the original has them, so that the top for everybody loses 100 % (see
+`Hierarchy.with_nodes`); without a hierarchy it is a category of its own. A column of numbers, dates
+or ordered levels that comes back as something else (20-29, ≥ 60) is read as categories of its own,
+which have no place on the scale.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ from microagg.table.variable import Cells
 def read_release(
     path: str | Path, quasi: Sequence[str], asked: ColumnSettings | None, **reading: Any
 ) -> pa.Table:
-    """A release from a file. Columns that hold other things beside numbers, which an original must not, stay text."""
+    """A release from a file. Columns that hold other things beside numbers, which an original must
+    not, stay text.
+    """
     try:
         return read_table(path, quasi=quasi, asked=asked, **reading)
     except InputError:
@@ -43,7 +49,8 @@ def read_release(
 
 
 def with_types(table: pa.Table, names: Sequence[str], asked: ColumnSettings) -> pa.Table:
-    """Return a table with some of its columns of text as the numbers or dates that they spell, where they spell nothing else.
+    """Return a table with some of its columns of text as the numbers or dates that they spell,
+    where they spell nothing else.
 
     >>> with_types(pa.table({"age": ["30", "40"], "wage": ["1-5", "*"]}), ["age", "wage"], ColumnSettings()).schema.types
     [DataType(int64), DataType(string)]
@@ -60,14 +67,18 @@ def with_types(table: pa.Table, names: Sequence[str], asked: ColumnSettings) -> 
     return table
 
 
-def without_suppressed(column: pa.ChunkedArray, markers: Sequence[str] = (STAR,)) -> pa.ChunkedArray:
+def without_suppressed(
+    column: pa.ChunkedArray, markers: Sequence[str] = (STAR,)
+) -> pa.ChunkedArray:
     """A column of text with null in place of cells that are suppressed.
 
     >>> without_suppressed(pa.chunked_array([["30", "*"]])).to_pylist()
     ['30', None]
     """
     texts = pa.array(markers, pa.string())
-    gone = pc.is_in(pc.cast(pc.utf8_trim_whitespace(column), pa.string()), value_set=texts, skip_nulls=True)
+    gone = pc.is_in(
+        pc.cast(pc.utf8_trim_whitespace(column), pa.string()), value_set=texts, skip_nulls=True
+    )
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
@@ -78,9 +89,11 @@ def cells_of_release(
     asked: ColumnSettings,
     markers: Sequence[str] = (STAR,),
 ) -> tuple[Cells, tuple[str, ...]]:
-    """The cells of a release, whoever made it, and what there is to know about how they were read.
+    """The cells of a release, whoever made it, and what there is to know about how they were
+    read.
 
-    `before` are the cells of the original and `columns` what they were read by; `markers` stand for suppressed cells.
+    `before` are the cells of the original and `columns` what they were read by; `markers` stand for
+    suppressed cells.
 
     >>> from microagg.table.schema import Role
     >>> age = Column("age", Role.QUASI, Kind.NUMERIC)
@@ -116,11 +129,13 @@ def _notes(suppressed: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     notes = []
     if suppressed:
         notes.append(
-            f"suppressed in all records or in nearly all, so that the cells count as missing: {listed(suppressed)}"
+            f"suppressed in all records or in nearly all, so that the cells count as "
+            f"missing: {listed(suppressed)}"
         )
     if others:
         notes.append(
-            "not the numbers, dates or levels that they were, so that their values count as categories of their own: "
+            "not the numbers, dates or levels that they were, so that their values count "
+            "as categories of their own: "
             f"{listed(others)}"
         )
     return tuple(notes)
@@ -133,7 +148,9 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
-    """Whether the original has such a value, or the hierarchy of the column such a node, or somebody says what it is."""
+    """Whether the original has such a value, or the hierarchy of the column such a node, or
+    somebody says what it is.
+    """
     variable = cells.variables[j]
     tree = variable.hierarchy
     said = [*asked.special.get(variable.name, ()), *asked.levels.get(variable.name, ())]
@@ -144,18 +161,24 @@ def is_value(text: str, cells: Cells, j: int, asked: ColumnSettings) -> bool:
 def _typed_again(
     column: Column, text: pa.ChunkedArray, asked: ColumnSettings
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Text of a numeric column as the numbers or dates that it means, where it means nothing else."""
+    """Text of a numeric column as the numbers or dates that it means, where it means nothing
+    else.
+    """
     if column.kind is Kind.NUMERIC:
         with contextlib.suppress(InputError):
             return quasi_column(column.name, text, asked)
     return pa.field(column.name, text.type), text
 
 
-def _is_readable(field: pa.Field, values: pa.ChunkedArray, column: Column, asked: ColumnSettings) -> bool:
+def _is_readable(
+    field: pa.Field, values: pa.ChunkedArray, column: Column, asked: ColumnSettings
+) -> bool:
     """Whether a column has values of its kind alone; of an ordered one, those of its order."""
     if column.kind is Kind.NOMINAL:
         return True
-    frame = nw.from_native(pa.Table.from_arrays([values], schema=pa.schema([field])), eager_only=True)
+    frame = nw.from_native(
+        pa.Table.from_arrays([values], schema=pa.schema([field])), eager_only=True
+    )
     try:
         cells_of(frame, [column], special=asked.special, na=asked.na)
     except InputError:

@@ -1,4 +1,6 @@
-"""The figures of the five papers as they stand in print, with the precision they were printed in."""
+"""The figures of the five papers as they stand in print, with the precision they were printed
+in.
+"""
 
 from __future__ import annotations
 
@@ -80,9 +82,11 @@ def published_figures() -> list[Published]:
 
 
 def published_groups() -> list[Published]:
-    """What Abidi, Ben Yahia and Perera 2020 print of the groups of HM-PFSOM: their number and the smallest size.
+    """What Abidi, Ben Yahia and Perera 2020 print of the groups of HM-PFSOM: their number and the
+    smallest size.
 
-    Two figures a row of tables 10 and 12, for classes of the sizes in tables 9 and 11 and k records of the smallest.
+    Two figures a row of tables 10 and 12, for classes of the sizes in tables 9 and 11 and k records
+    of the smallest.
     """
     return [
         _count(
@@ -100,9 +104,13 @@ def published_groups() -> list[Published]:
 
 
 def published_groups_of_mdav() -> list[Published]:
-    """The columns of MDAV beside them, and what the text (section 4.3.2) says of HM-PFSOM for k = 2."""
+    """The columns of MDAV beside them, and what the text (section 4.3.2) says of HM-PFSOM for k =
+    2.
+    """
     found = [
-        _count(row["part"], "MDAV", "mdav", f"records={row['records']}", row["k"], measure, row[column])
+        _count(
+            row["part"], "MDAV", "mdav", f"records={row['records']}", row["k"], measure, row[column]
+        )
         for row in read_rows("published_hybrid.csv")
         for measure, column in ((GROUPS, "groups_mdav"), (SMALLEST_GROUP, "smallest_mdav"))
     ]
@@ -120,7 +128,9 @@ def omitted() -> list[Omitted]:
     return [Omitted(**row) for row in read_rows("published_omitted.csv")]
 
 
-def _count(part: str, method: str, name: str, params: str, k: str, measure: str, value: str) -> Published:
+def _count(
+    part: str, method: str, name: str, params: str, k: str, measure: str, value: str
+) -> Published:
     row = {"source": HYBRID, "dataset": part, "name": name, "k": k, "measure": measure}
     note, misprint = _note_on(row)
     return Published(
@@ -152,9 +162,11 @@ def _note_on(row: dict[str, str]) -> tuple[str, bool]:
 
 
 def _decimals(row: dict[str, str], usual: dict[tuple[str, ...], int]) -> int:
-    """Trailing zeros are lost in the file: a figure has at least the decimals that most of its table column have.
+    """Trailing zeros are lost in the file: a figure has at least the decimals that most of its
+    table column have.
 
-    Not so where a table prints about ten digits: it has more decimals for small figures than for large ones.
+    Not so where a table prints about ten digits: it has more decimals for small figures than for
+    large ones.
     """
     own = _places(row)
     return own if own >= LONG else max(own, usual[_table_column(row)])

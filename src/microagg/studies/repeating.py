@@ -11,7 +11,12 @@ import pyarrow as pa
 from microagg.errors import DifferentRelease, InputError
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.files.stores.locations import Url
-from microagg.pipeline.files import NOTHING_TO_SHARE, anonymize_out_of_core, anonymize_table, in_memory_else
+from microagg.pipeline.files import (
+    NOTHING_TO_SHARE,
+    anonymize_out_of_core,
+    anonymize_table,
+    in_memory_else,
+)
 from microagg.pipeline.memory_budget import exceeds_memory, notes_on_memory
 from microagg.pipeline.sources import read_for_settings
 from microagg.pipeline.stores import staged_paths
@@ -39,11 +44,13 @@ def repeat_file(
     threads: int | None = None,
     engine: Any = None,
 ) -> Release:
-    """Make a release again from its internal manifest and the original table; another release is not written.
+    """Make a release again from its internal manifest and the original table; another release is
+    not written.
 
-    A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint. With `anyway`, what other
-    versions of microagg or its libraries make of the manifest is written although it is another release. `memory`, `spill`,
-    `resume`, `threads` and `engine` are as in `anonymize_file`: they make no difference to the release.
+    A search that was stopped early, by a time limit or by hand, is stopped at the same checkpoint.
+    With `anyway`, what other versions of microagg or its libraries make of the manifest is written
+    although it is another release. `memory`, `spill`, `resume`, `threads` and `engine` are as in
+    `anonymize_file`: they make no difference to the release.
     """
     if engine is not None:
         check_engine(engine)
@@ -56,13 +63,25 @@ def repeat_file(
         ):
             with in_memory_else(memory, engine):
                 return _repeated_beyond(
-                    then, at.source, as_target(at.target), settings, memory, anyway=anyway, spill=at.spill, resume=resume,
-                    engine=engine, **asked,
-                )  # fmt: skip
+                    then,
+                    at.source,
+                    as_target(at.target),
+                    settings,
+                    memory,
+                    anyway=anyway,
+                    spill=at.spill,
+                    resume=resume,
+                    engine=engine,
+                    **asked,
+                )
         release = _repeated_in_memory(
             then, at.source_here(), as_target(at.target), settings, memory, anyway=anyway, **asked
         )
-        return replace(release, notes=(*release.notes, NOTHING_TO_SHARE)) if engine is not None else release
+        return (
+            replace(release, notes=(*release.notes, NOTHING_TO_SHARE))
+            if engine is not None
+            else release
+        )
 
 
 def _repeated_in_memory(
@@ -86,9 +105,15 @@ def _repeated_in_memory(
         notes.extend(_comparison(then, release.manifest, digest_of(rows), anyway=anyway))
 
     release = anonymize_table(
-        table, source, target, settings, keep_order=then.get("rows") == "kept", expected=expect_the_same, format=then["format"],
+        table,
+        source,
+        target,
+        settings,
+        keep_order=then.get("rows") == "kept",
+        expected=expect_the_same,
+        format=then["format"],
         **asked,
-    )  # fmt: skip
+    )
     return replace(release, notes=(*notes, *release.notes, *more_notes))
 
 
@@ -113,32 +138,47 @@ def _repeated_beyond(
             raise InputError(ANOTHER_TABLE)
 
     release = anonymize_out_of_core(
-        source, target, settings, memory, keep_order=then.get("rows") == "kept", expected=expect_the_same,
-        expected_input=expect_input, **asked,
-    )  # fmt: skip
+        source,
+        target,
+        settings,
+        memory,
+        keep_order=then.get("rows") == "kept",
+        expected=expect_the_same,
+        expected_input=expect_input,
+        **asked,
+    )
     return replace(release, notes=(*notes, *release.notes))
 
 
-def _comparison(then: dict[str, Any], now: dict[str, Any], digest: str, *, anyway: bool) -> list[str]:
-    """What to note of a release that was made again; one that is another is refused, unless its user said otherwise."""
+def _comparison(
+    then: dict[str, Any], now: dict[str, Any], digest: str, *, anyway: bool
+) -> list[str]:
+    """What to note of a release that was made again; one that is another is refused, unless its
+    user said otherwise.
+    """
     if not isinstance(then.get("output"), dict):
         return [
-            "the manifest does not say what the release was like, so that nothing tells whether this is the same"
+            "the manifest does not say what the release was like, so that nothing tells "
+            "whether this is the same"
         ]
     if then["output"].get("digest") == digest:
         return ["the same release as the manifest describes, to the digit"]
-    changed = [name for name, version in now["versions"].items() if then["versions"].get(name) != version]
+    changed = [
+        name for name, version in now["versions"].items() if then["versions"].get(name) != version
+    ]
     if then.get("microagg") != now["microagg"]:
         reason = f"that was made by {version_of(then)}; install it to get the same"
     elif changed:
         reason = f"there are other versions of {', '.join(changed)} now"
     else:
         raise DifferentRelease(
-            "this is NOT the release that the manifest describes; nothing was written. If nobody has changed the manifest, this is a "
+            "this is NOT the release that the manifest describes; nothing was written. "
+            "If nobody has changed the manifest, this is a "
             "bug: report it."
         )
     if not anyway:
         raise DifferentRelease(
-            f"this is NOT the release that the manifest describes: {reason}; nothing was written. To write it, add --anyway."
+            f"this is NOT the release that the manifest describes: {reason}; nothing was "
+            f"written. To write it, add --anyway."
         )
     return [f"NOT the release that the manifest describes: {reason}"]

@@ -17,7 +17,8 @@ from microagg.studies.verdicts import VERDICTS, verdict
 
 COSTED = ("imhm", "rimhm")
 CLUSTERED = ("Sim-2", "Sim-3")  # whose text can be read in two ways
-COMMON_COLUMNS = {"EIA": "UTILITYID+10"}  # what most papers take; of the other data sets all take all columns
+# what most papers take; of the other data sets all take all columns
+COMMON_COLUMNS = {"EIA": "UTILITYID+10"}
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,15 @@ class Reproduced:
     error: float = 0.0
     """The standard error of what we obtained, where it is a mean."""
     common: float | None = None
-    """IL on z-scores of the columns that most take, for figures from raw data or other columns, which cannot be set beside the others."""
+    """IL on z-scores of the columns that most take, for figures from raw data or other columns,
+    which cannot be set beside the others.
+    """
     squared: float | None = None
     """IL with squared distances as costs, for methods that have that option."""
     other_reading: tuple[float, float] | None = None
-    """IL and its standard error with the variance drawn in place of the deviation, for the simulated clusters."""
+    """IL and its standard error with the variance drawn in place of the deviation, for the
+    simulated clusters.
+    """
 
 
 def reproducible_now() -> list[Published]:
@@ -53,8 +58,9 @@ def reproduce(
 ) -> Iterator[Reproduced]:
     """Run what the figures need, each run once, and compare; `runs` may hold what was run before.
 
-    With an `engine` (a `distributed.Client`, an address or "local:4") the workers of a Dask cluster make the runs; they must see
-    the reference data, and the folder `spill` (the current one, if nothing is said).
+    With an `engine` (a `distributed.Client`, an address or "local:4") the workers of a Dask cluster
+    make the runs; they must see the reference data, and the folder `spill` (the current one, if
+    nothing is said).
     """
     figures = list(figures)
     runs = Runs(folder) if runs is None else runs
@@ -92,7 +98,8 @@ class _Noting(Runs):
 
 
 def planned(figure: Published) -> int:
-    """What the rule of a method gives for the printed sizes: of classes for HM-PFSOM, of the whole part for MDAV.
+    """What the rule of a method gives for the printed sizes: of classes for HM-PFSOM, of the whole
+    part for MDAV.
 
     MDAV forms groups of k until fewer than k records are left over, which join one of them.
     """
@@ -107,7 +114,9 @@ def _compared(figure: Published, runs: Runs) -> Reproduced:
     """A published loss beside those of our runs, and beside it in other settings."""
     own = runs.losses(figure)
     obtained, error = own.mean(figure.measure), own.error(figure.measure)
-    in_common = replace(figure, columns=COMMON_COLUMNS.get(figure.dataset, figure.columns), scaling="zscore")
+    in_common = replace(
+        figure, columns=COMMON_COLUMNS.get(figure.dataset, figure.columns), scaling="zscore"
+    )
     elsewhere = figure.dataset in REFERENCE and in_common != figure
     other = runs.losses(figure, spread="variance") if figure.dataset in CLUSTERED else None
     return Reproduced(
@@ -127,5 +136,6 @@ def count_verdicts(cells: Iterable[Reproduced]) -> dict[str, int]:
 def as_json(cells: Iterable[Reproduced]) -> list[dict[str, Any]]:
     """The cells as plain data."""
     return [
-        {**asdict(cell.published), **asdict(cell)} | {"published": cell.published.value} for cell in cells
+        {**asdict(cell.published), **asdict(cell)} | {"published": cell.published.value}
+        for cell in cells
     ]

@@ -1,4 +1,6 @@
-"""The published figures beside ours on one page: in the paper's setting, on z-scores, and what no grouping can go below."""
+"""The published figures beside ours on one page: in the paper's setting, on z-scores, and what no
+grouping can go below.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def bounds_for(
     progress: Callable[[int, int], None] | None = None,
     runs: Runs | None = None,
 ) -> dict[Problem, Least]:
-    """A proven lower bound for each problem, in so many seconds each; over several data sets, the mean of their bounds."""
+    """A proven lower bound for each problem, in so many seconds each; over several data sets, the
+    mean of their bounds.
+    """
     runs = Runs(folder) if runs is None else runs
     problems = {problem_of(figure): figure for figure in figures if figure.measure not in COUNTS}
     found = {}
@@ -94,7 +98,9 @@ partition of these data can lose less. Where a printed figure lies below it, it 
 
 
 def _at_a_glance(cells: Sequence[Reproduced]) -> str:
-    """How many figures of each method, paper by paper, came out how, and how far off the farthest is."""
+    """How many figures of each method, paper by paper, came out how, and how far off the farthest
+    is.
+    """
     verdicts = list(count_verdicts(cells))
     header = ["method", "paper", "figures", *verdicts, "farthest off"]
     rows = ["## At a glance\n", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
@@ -104,12 +110,18 @@ def _at_a_glance(cells: Sequence[Reproduced]) -> str:
     for (method, source), own in by_method.items():
         counts = count_verdicts(own)
         numbers = [str(counts.get(verdict, "")) for verdict in verdicts]
-        rows.append(f"| {method} | {source} | {len(own)} | " + " | ".join(numbers) + f" | {_farthest(own)} |")
+        rows.append(
+            f"| {method} | {source} | {len(own)} | "
+            + " | ".join(numbers)
+            + f" | {_farthest(own)} |"
+        )
     return "\n".join(rows) + "\n"
 
 
 def _farthest(cells: Sequence[Reproduced]) -> str:
-    """The largest difference between printed and obtained, in percent of the printed figure, with its sign."""
+    """The largest difference between printed and obtained, in percent of the printed figure, with
+    its sign.
+    """
     off = [
         100.0 * (cell.obtained - cell.published.value) / cell.published.value
         for cell in cells
@@ -121,7 +133,10 @@ def _farthest(cells: Sequence[Reproduced]) -> str:
 
 
 def _table(dataset: str, cells: Sequence[Reproduced], bounds: Mapping[Problem, Least]) -> str:
-    header = "| method | k | setting | measure | published | obtained | on z-scores | no grouping below | verdict |"
+    header = (
+        "| method | k | setting | measure | published | obtained | on z-scores | no grouping "
+        "below | verdict |"
+    )
     rows = [f"### {dataset}\n", header, "|" + "---|" * 9]
     for cell in cells:
         figure = cell.published
@@ -129,9 +144,12 @@ def _table(dataset: str, cells: Sequence[Reproduced], bounds: Mapping[Problem, L
         bound = None if least is None else getattr(least, figure.measure)
         deviation = f" ± {figure.deviation:.{figure.decimals}f}" if figure.deviation else ""
         rows.append(
-            f"| {' '.join(filter(None, (figure.method, figure.params)))} | {figure.k} | {_setting(figure)} | {figure.measure} "
-            f"| {figure.value:.{figure.decimals}f}{deviation} | {_obtained(cell)} | {_common(cell)} "
-            f"| {'' if bound is None else _digits(bound, figure.decimals)} | {_verdict(cell, bound)} |"
+            f"| {' '.join(filter(None, (figure.method, figure.params)))} | {figure.k} | "
+            f"{_setting(figure)} | {figure.measure} "
+            f"| {figure.value:.{figure.decimals}f}{deviation} | {_obtained(cell)} | "
+            f"{_common(cell)} "
+            f"| {'' if bound is None else _digits(bound, figure.decimals)} | "
+            f"{_verdict(cell, bound)} |"
         )
     return "\n".join(rows) + "\n"
 
@@ -140,7 +158,9 @@ def _setting(figure: Published) -> str:
     if figure.measure in COUNTS:
         return "printed sizes"
     columns = "" if figure.columns == "all" else f"{figure.columns}, "
-    return columns + {"zscore": "z-scores", "none": "as they are"}.get(figure.scaling, figure.scaling)
+    return columns + {"zscore": "z-scores", "none": "as they are"}.get(
+        figure.scaling, figure.scaling
+    )
 
 
 def _obtained(cell: Reproduced) -> str:
@@ -167,7 +187,8 @@ def _verdict(cell: Reproduced, bound: float | None) -> str:
         words.append("ours is lower" if cell.obtained < figure.value else "ours is higher")
     if figure.scaling == "raw":
         words.append("on raw data, not comparable with z-scores")
-    if bound is not None and figure.dataset in REFERENCE:  # of other data, a bound says nothing here
+    # of other data, a bound says nothing here
+    if bound is not None and figure.dataset in REFERENCE:
         half_a_digit = 0.6 * 10.0**-figure.decimals
         if figure.value < bound * (1.0 - 1e-9) - half_a_digit:
             words.append("printed below the proven bound")
@@ -175,7 +196,9 @@ def _verdict(cell: Reproduced, bound: float | None) -> str:
         words.append(figure.note)
     if cell.other_reading is not None:
         mean, error = cell.other_reading
-        words.append(f"{mean:.4f} ± {error:.2g} with the variance, not the deviation, drawn from [0.1, 0.3]")
+        words.append(
+            f"{mean:.4f} ± {error:.2g} with the variance, not the deviation, drawn from [0.1, 0.3]"
+        )
     if cell.squared is not None:
         words.append(f"{cell.squared:.4f} with squared costs")
     return "; ".join(words)

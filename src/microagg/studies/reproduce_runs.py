@@ -1,4 +1,6 @@
-"""The runs behind the page of published figures: each is made once, and kept in a file if one is named."""
+"""The runs behind the page of published figures: each is made once, and kept in a file if one is
+named.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ class RunSpec:
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of the method."""
-        return dict(part.split("=", 1) for part in self.figure.params.split(";") if part) | dict(self.more)
+        return dict(part.split("=", 1) for part in self.figure.params.split(";") if part) | dict(
+            self.more
+        )
 
     @property
     def seeds(self) -> int:
@@ -116,10 +120,12 @@ def _key(*parts: Any) -> str:
 
 
 class Runs:
-    """What the runs gave that published figures are compared with; with a state file, a stopped study goes on there.
+    """What the runs gave that published figures are compared with; with a state file, a stopped
+    study goes on there.
 
-    The file has a line for each run, with losses only, under a key that names the version of microagg. It does not know
-    of changes in the code between two versions: after one, begin a new file.
+    The file has a line for each run, with losses only, under a key that names the version of
+    microagg. It does not know of changes in the code between two versions: after one, begin a new
+    file.
 
     >>> from microagg.studies.published import published_figures
     >>> sim = next(figure for figure in published_figures() if figure.dataset == "Sim-1" and figure.name == "mdav")
@@ -135,7 +141,9 @@ class Runs:
             self._read(state)
 
     def losses(self, figure: Published, *, spread: str = "deviation", **more: str) -> Losses:
-        """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or the only one."""
+        """SSE and IL of the runs that a figure is the mean of: on 25 data sets, with 10 seeds, or
+        the only one.
+        """
         asked = RunSpec(figure, spread, tuple(sorted(more.items())))
         key = asked.key
         if key not in self._kept:
@@ -150,7 +158,9 @@ class Runs:
         asked: Sequence[RunSpec],
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Let the workers of a cluster make the runs that are not there yet; `folder` is one that all of them see."""
+        """Let the workers of a cluster make the runs that are not there yet; `folder` is one that
+        all of them see.
+        """
         missing = list({each.key: each for each in asked if each.key not in self._kept}.values())
         if not missing:
             return
@@ -164,8 +174,11 @@ class Runs:
                     progress(done + 1, len(missing))
 
     def bound(self, figure: Published, seconds: float) -> Least:
-        """A lower bound on the loss of any grouping, proven in so many seconds; over several data sets, their mean."""
-        from microagg.bounds.lower import lower_bound  # and with it the solver, which few commands need
+        """A lower bound on the loss of any grouping, proven in so many seconds; over several data
+        sets, their mean.
+        """
+        # and with it the solver, which few commands need
+        from microagg.bounds.lower import lower_bound
 
         key = _key("bound", figure.dataset, figure.columns, figure.scaling, figure.k, seconds)
         if key not in self._kept:
@@ -175,7 +188,9 @@ class Runs:
                 for values in sets
             ]
             il = float(np.mean([bound.certified_il for bound in bounds]))
-            self._keep(key, {"IL": il, "SSE": float(np.mean([bound.certified_sse for bound in bounds]))})
+            self._keep(
+                key, {"IL": il, "SSE": float(np.mean([bound.certified_sse for bound in bounds]))}
+            )
         return Least(**self._kept[key])
 
     def _keep(self, key: str, found: Any) -> None:
@@ -189,7 +204,9 @@ class Runs:
     def _read(self, state: Path) -> None:
         text = state.read_text("utf-8", errors="replace") if state.exists() else ""
         if text and not text.startswith(HEADER):
-            raise InputError(f"{str(state)!r} is not the state of a reproduction; name another file.")
+            raise InputError(
+                f"{str(state)!r} is not the state of a reproduction; name another file."
+            )
         if not text.endswith("\n"):  # new, or a kill has torn the last line
             with state.open("a", encoding="utf-8") as file:
                 file.write("\n" if text else HEADER + "\n")
@@ -201,7 +218,9 @@ class Runs:
                 continue
 
 
-def data_sets(figure: Published, folder: Path | None, spread: str = "deviation") -> Iterator[np.ndarray]:
+def data_sets(
+    figure: Published, folder: Path | None, spread: str = "deviation"
+) -> Iterator[np.ndarray]:
     """The data that a figure was measured on, or data sets of our own of the same kind."""
     if figure.dataset in REFERENCE:
         yield load_reference(figure.dataset, figure.columns, folder)

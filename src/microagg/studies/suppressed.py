@@ -18,7 +18,9 @@ from microagg.table.schema import ColumnSettings
 from microagg.table.variable import Cells
 
 FEWEST_LEFT = 2
-"""Records without suppressed cells that figures need; with fewer, suppressed cells count as missing."""
+"""Records without suppressed cells that figures need; with fewer, suppressed cells count as
+missing.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class SuppressedRecords:
     starred: int = 0
     """Records with nothing but ``*``, which is a value here because a hierarchy has it."""
     smallest: int | None = None
-    """The smallest class of all records but the suppressed rows, if a suppressed cell is a value of its own."""
+    """The smallest class of all records but the suppressed rows, if a suppressed cell is a value of
+    its own.
+    """
     smallest_fitting: int | None = None
     """The smallest number of records that fit one, if a suppressed cell fits any value."""
 
@@ -51,12 +55,15 @@ class SuppressedRecords:
         notes = (str(self),) if self.is_some else ()
         if self.smallest is not None:
             notes += (
-                f"with the records that have suppressed cells, the smallest class has {counted(self.smallest, 'record')} if such a "
-                f"cell is a value of its own; if it fits any value, {self.smallest_fitting:,} or more records fit each",
+                f"with the records that have suppressed cells, the smallest class has "
+                f"{counted(self.smallest, 'record')} if such a "
+                f"cell is a value of its own; if it fits any value, "
+                f"{self.smallest_fitting:,} or more records fit each",
             )
         if self.starred:
             notes += (
-                f"{counted(self.starred, 'record')} with {STAR} in every quasi-identifier, which a hierarchy has as a value; "
+                f"{counted(self.starred, 'record')} with {STAR} in every "
+                f"quasi-identifier, which a hierarchy has as a value; "
                 f"if they are suppressed, suppressed={STAR!r} leaves them out",
             )
         return notes
@@ -69,7 +76,9 @@ class SuppressedRecords:
     def __str__(self) -> str:
         parts = []
         if self.rows:
-            parts.append(f"all quasi-identifiers of {self.rows:,} of {counted(self.records, 'record')}")
+            parts.append(
+                f"all quasi-identifiers of {self.rows:,} of {counted(self.records, 'record')}"
+            )
         if self.cells:
             cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items())
             parts.append(f"{counted(self.cells, 'cell')} of {self.partial:,} others ({cells})")
@@ -111,14 +120,24 @@ def find_suppressed_records(
 ) -> SuppressedRecords:
     """Count suppressed rows and cells of a release, whose rows are in the order of the original.
 
-    Without `markers`, ``*`` is one, unless the original or the column's hierarchy has such a value. What is missing in the
-    original is not suppressed.
+    Without `markers`, ``*`` is one, unless the original or the column's hierarchy has such a value.
+    What is missing in the original is not suppressed.
     """
     table = to_arrow(after.select(*quasi, *(name for name in strata if name not in quasi)))
-    cells = np.column_stack([
-        _of_column(table, name, [mark for mark in markers or (STAR,) if markers or not is_value(mark, old, place, asked)])
-        for place, name in enumerate(quasi)
-    ])  # fmt: skip
+    cells = np.column_stack(
+        [
+            _of_column(
+                table,
+                name,
+                [
+                    mark
+                    for mark in markers or (STAR,)
+                    if markers or not is_value(mark, old, place, asked)
+                ],
+            )
+            for place, name in enumerate(quasi)
+        ]
+    )
     cells &= ~_missing(to_arrow(before.select(*quasi)))
     rows = cells.all(axis=1)
     whole = np.zeros(len(quasi), bool) if rows.all() else np.asarray(cells[~rows].all(axis=0))
@@ -137,17 +156,23 @@ def find_suppressed_records(
         rows=int(rows.sum()),
         cells=int(single.sum()),
         partial=int(single.any(axis=1).sum()),
-        columns={name: int(count) for name, count in zip(names, single.sum(axis=0), strict=True) if count},
+        columns={
+            name: int(count) for name, count in zip(names, single.sum(axis=0), strict=True) if count
+        },
         whole_columns=tuple(name for name, gone in zip(quasi, whole, strict=True) if gone),
         rest=rest,
         starred=0 if markers or of_original else int(stars.sum()),
         smallest=None if found is None else int(found.sizes.min()),
-        smallest_fitting=None if found is None or found.suppression is None else found.suppression.smallest,
+        smallest_fitting=None
+        if found is None or found.suppression is None
+        else found.suppression.smallest,
     )
 
 
 def _of_column(table: pa.Table, name: str, markers: Sequence[str]) -> np.ndarray:
-    return find_suppressed(table, [name], markers)[:, 0] if markers else np.zeros(table.num_rows, bool)
+    return (
+        find_suppressed(table, [name], markers)[:, 0] if markers else np.zeros(table.num_rows, bool)
+    )
 
 
 def _missing(table: pa.Table) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""What a comparison with a published figure says: one word for each kind of agreement, and for each kind of none."""
+"""What a comparison with a published figure says: one word for each kind of agreement, and for each
+kind of none.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ROUNDING = 1.0 + 1e-9  # of half a digit
 def verdict(figure: Published, obtained: float, error: float = 0.0) -> str:
     """One of `VERDICTS`; `error` is the standard error of what was obtained, where that is a mean.
 
-    Where a paper prints a mean over data sets without its deviation, theirs is taken to be as large as ours.
+    Where a paper prints a mean over data sets without its deviation, theirs is taken to be as large
+    as ours.
 
     >>> from microagg.studies.published import published_figures
     >>> figure = next(f for f in published_figures() if f.name == "mdav1")
@@ -56,5 +59,7 @@ def verdict(figure: Published, obtained: float, error: float = 0.0) -> str:
 
 
 def _combined_error(figure: Published, error: float) -> float:
-    theirs = figure.deviation / RUNS**0.5 if figure.statistic.startswith("mean of 10 runs") else error
+    theirs = (
+        figure.deviation / RUNS**0.5 if figure.statistic.startswith("mean of 10 runs") else error
+    )
     return math.hypot(error, theirs)

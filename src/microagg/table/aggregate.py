@@ -33,16 +33,26 @@ from microagg.table.precision import (
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
-__all__ = ["FINEST", "Aggregated", "aggregated", "decimals_of", "group_means_for_records", "round_to"]
+__all__ = [
+    "FINEST",
+    "Aggregated",
+    "aggregated",
+    "decimals_of",
+    "group_means_for_records",
+    "round_to",
+]
 
-FEWEST = 3  # values that a group with atoms needs at least to release one of them, where k is not less
+# values that a group with atoms needs at least to release one of them, where k is not less
+FEWEST = 3
 
 
 class Errors(Protocol):
     """What tells squared errors on the exact encoding of all columns: a Space."""
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
-        """(n,): the squared error of each record; where a column is coarse, its squared distance to the group's centroid."""
+        """(n,): the squared error of each record; where a column is coarse, its squared distance to
+        the group's centroid.
+        """
         ...
 
 
@@ -57,8 +67,9 @@ class Aggregated:
     decimals: list[int | None]
     """Of each column the decimals that its means were rounded to; None where nothing was."""
     of_values: np.ndarray
-    """(groups, columns): whether the group releases a value, not an atom. Where each column has its own groups, those that a
-    column lacks count as False."""
+    """(groups, columns): whether the group releases a value, not an atom. Where each column has its
+    own groups, those that a column lacks count as False.
+    """
     filled: tuple[int, ...]
     """Of each column how many atoms were replaced by a value; inside only."""
     blanked: tuple[int, ...]
@@ -72,7 +83,9 @@ class Aggregated:
 
     @property
     def cells(self) -> Cells:
-        """The released cells, one row for each record. Those of a plain table are put together each time: kept, they would be another table."""
+        """The released cells, one row for each record. Those of a plain table are put together each
+        time: kept, they would be another table.
+        """
         if not self.by_group:
             return self._cells
         return Cells(self._cells.variables, _for_records(self._cells.values, self.labels))
@@ -107,7 +120,9 @@ class Aggregated:
 
 @dataclass(frozen=True)
 class WholeTable:
-    """What decides what a group releases besides its own records, where only a part of a table is at hand; column by column."""
+    """What decides what a group releases besides its own records, where only a part of a table is
+    at hand; column by column.
+    """
 
     precisions: tuple[Precision, ...]
     """Of numeric columns: what means are rounded to."""
@@ -135,22 +150,27 @@ def aggregated(
     numbers: np.ndarray | None = None,
     kept: KeptSums | None = None,
 ) -> Aggregated:
-    """What each group releases: for each record the cells of its group. O(n log n) for each column.
+    """What each group releases: for each record the cells of its group. O(n log n) for each
+    column.
 
-    `how` names aggregates by column; others get that of their kind. A group with atoms and values releases the aggregate of
-    its values if they are more than half of its records and at least min(k, 3), else its most frequent atom. `exact` are the
-    cells before any cap: their decimals are the columns' precision. `space` is needed for medoids only. `texts` writes
-    the numbers of a column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are weighted, and
-    nothing else is. `whole` is needed where the cells are those of a part of a table, `numbers` (groups,) where something is drawn, too: those
-    that the groups have among all of the table. With precision="column" the sums that are to be `kept` are: columns that are made of others
-    become the sums of their rounded parts, where a group releases values of all of them.
+    `how` names aggregates by column; others get that of their kind. A group with atoms and values
+    releases the aggregate of its values if they are more than half of its records and at least
+    min(k, 3), else its most frequent atom. `exact` are the cells before any cap: their decimals are
+    the columns' precision. `space` is needed for medoids only. `texts` writes the numbers of a
+    column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are
+    weighted, and nothing else is. `whole` is needed where the cells are those of a part of a table,
+    `numbers` (groups,) where something is drawn, too: those that the groups have among all of the
+    table. With precision="column" the sums that are to be `kept` are: columns that are made of
+    others become the sums of their rounded parts, where a group releases values of all of them.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
     >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
     [32.0, 32.0, 60.0]
     """
     how = how or {}
-    check_aggregates(cells.variables, how, {each.name for each in cells.variables if each.hierarchy})
+    check_aggregates(
+        cells.variables, how, {each.name for each in cells.variables if each.hierarchy}
+    )
     chosen = [aggregate_of(variable, how) for variable in cells.variables]
     source = cells if exact is None else exact
     precisions = [
@@ -168,7 +188,9 @@ def aggregated(
     @functools.cache
     def distances() -> np.ndarray:
         if space is None or labels.ndim == 2:
-            raise InputError("medoid needs groups of whole records; choose another aggregate or method.")
+            raise InputError(
+                "medoid needs groups of whole records; choose another aggregate or method."
+            )
         return _centroid_distances(space, cells, labels)
 
     partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(each) for each in labels.T]
@@ -176,7 +198,9 @@ def aggregated(
     for j, entry in enumerate(chosen):
         groups = partitions[j % len(partitions)]
         if entry.member is not None:
-            record = entry.member(RandomDraw(cells.variables[j].name, groups, seed, distances, numbers))
+            record = entry.member(
+                RandomDraw(cells.variables[j].name, groups, seed, distances, numbers)
+            )
             columns.append(_of_members(cells, j, record))
         else:
             columns.append(
@@ -232,7 +256,16 @@ def _of_means(
     every, how = np.broadcast_to(True, means.shape), ("mean",) * len(decimals)
     released = Cells(cells.variables, rounded)
     return Aggregated(
-        released, how, decimals, every, none, none, labels, means, by_group=True, reasons=tuple(reasons)
+        released,
+        how,
+        decimals,
+        every,
+        none,
+        none,
+        labels,
+        means,
+        by_group=True,
+        reasons=tuple(reasons),
     )
 
 
@@ -245,12 +278,16 @@ def _precision(
     return precision_of(variable, exact) if whole is None else whole.precisions[j]
 
 
-def _at_precision(variable: Variable, means: np.ndarray, decimals: int | None, precision: str) -> np.ndarray:
+def _at_precision(
+    variable: Variable, means: np.ndarray, decimals: int | None, precision: str
+) -> np.ndarray:
     return rounded_means(variable, means, decimals) if precision == "column" else means + 0.0
 
 
 def _centroid_distances(space: Errors, cells: Cells, labels: np.ndarray) -> np.ndarray:
-    """(n,): the squared distance of each record to its group's centroid, on all columns: their errors if all were coarse."""
+    """(n,): the squared distance of each record to its group's centroid, on all columns: their
+    errors if all were coarse.
+    """
     coarse = tuple(replace(variable, coarse=True) for variable in cells.variables)
     return space.record_errors(cells, Cells(coarse, cells.values, cells.atoms), labels)
 
@@ -274,7 +311,9 @@ def _of_values(
     weights: np.ndarray | None,
     whole: WholeTable | None,
 ) -> _Column:
-    """What groups release that make one value of their values: the rule for atoms, the aggregate, and rounding."""
+    """What groups release that make one value of their values: the rule for atoms, the aggregate,
+    and rounding.
+    """
     variable, column = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
     atoms = cells.atoms_of(j)
     released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
@@ -292,7 +331,9 @@ def _of_values(
         weights = None if weights is None else weights[known]
     assert entry.values is not None
     found = entry.values(
-        SortedMembers(variable, values, counted, column, own.written, texts, weights, frequency, heaviest)
+        SortedMembers(
+            variable, values, counted, column, own.written, texts, weights, frequency, heaviest
+        )
     )
     unrounded, rounded = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
     unrounded[of_values] = found.values
@@ -306,7 +347,8 @@ def _of_values(
 
 
 def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:
-    """(groups,): whether a group releases a value of a column with these atoms (-1 where there is a value).
+    """(groups,): whether a group releases a value of a column with these atoms (-1 where there
+    is a value).
 
     It does if all its records have one, or if more than half of them do, and at least min(k, 3).
 
@@ -318,7 +360,11 @@ def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:
 
 
 def _most_frequent_atoms(
-    atoms: np.ndarray, groups: Groups, of_values: np.ndarray, marks: int, frequency: np.ndarray | None
+    atoms: np.ndarray,
+    groups: Groups,
+    of_values: np.ndarray,
+    marks: int,
+    frequency: np.ndarray | None,
 ) -> np.ndarray:
     """(groups,): the atom that each group releases which releases no value, -1 for the others."""
     released = np.full(groups.count, NO_ATOM, np.int16)
@@ -331,11 +377,16 @@ def _most_frequent_atoms(
     return released
 
 
-def _assembled(cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: list[_Column]) -> Aggregated:
+def _assembled(
+    cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: list[_Column]
+) -> Aggregated:
     """What the groups release, as cells of the records."""
     variables = tuple(column.variable for column in columns)
     values = _for_records([column.values for column in columns], labels)
-    atoms, of_values = None, np.zeros((max(len(each.values) for each in columns), len(columns)), bool)
+    atoms, of_values = (
+        None,
+        np.zeros((max(len(each.values) for each in columns), len(columns)), bool),
+    )
     for j, column in enumerate(columns):
         own = column.atoms
         of_values[: len(column.values), j] = True if own is None else own == NO_ATOM
@@ -358,7 +409,9 @@ def _assembled(cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: 
 
 
 def _missing(cells: Cells, j: int) -> np.ndarray:
-    """(n,): which cells of a column hold no value: atoms, and the missing ones of a nominal column, where that is a level."""
+    """(n,): which cells of a column hold no value: atoms, and the missing ones of a nominal column,
+    where that is a level.
+    """
     atoms, levels = cells.atoms_of(j), cells.variables[j].levels
     missing = np.zeros(len(cells), bool) if atoms is None else atoms != NO_ATOM
     if levels and levels[-1] is None:
@@ -367,7 +420,9 @@ def _missing(cells: Cells, j: int) -> np.ndarray:
 
 
 def _for_records(of_groups: np.ndarray | list[np.ndarray], labels: np.ndarray) -> np.ndarray:
-    """(n, d): for each record the values of its group; those of columns one by one where they are a list."""
+    """(n, d): for each record the values of its group; those of columns one by one where they are a
+    list.
+    """
     if isinstance(of_groups, np.ndarray):
         return of_groups[labels]
     values = np.empty((len(labels), len(of_groups)))
@@ -377,7 +432,8 @@ def _for_records(of_groups: np.ndarray | list[np.ndarray], labels: np.ndarray) -
 
 
 def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(n, d): for each record the mean of its group. Order of records and groups does not matter.
+    """(n, d): for each record the mean of its group. Order of records and groups does not
+    matter.
 
     >>> group_means_for_records(np.array([[1.0], [2.0], [9.0]]), np.array([0, 0, 1], np.int32)).tolist()
     [[1.5], [1.5], [9.0]]

@@ -1,4 +1,5 @@
-"""The aggregates: what a group releases in place of its members' values. A new one is one entry here.
+"""The aggregates: what a group releases in place of its members' values. A new one is one entry
+here.
 
 This module imports no arrays before they are needed, so that help is shown at once.
 """
@@ -25,7 +26,9 @@ Texts = Callable[["Variable", "np.ndarray"], list[str]]
 
 @dataclass(frozen=True)
 class SortedMembers:
-    """One column as an aggregate sees it: the values that count, and the groups that release one of them."""
+    """One column as an aggregate sees it: the values that count, and the groups that release one of
+    them.
+    """
 
     variable: Variable
     values: np.ndarray
@@ -39,7 +42,8 @@ class SortedMembers:
     weights: np.ndarray | None = None
     """(m,): of the records of these values, where means are weighted."""
     frequency: np.ndarray | None = None
-    """(levels,): how often each occurs in the whole table, where these are records of a part of it."""
+    """(levels,): how often each occurs in the whole table, where these are records of a part of it.
+    """
     heaviest: float | None = None
     """The largest weight of the whole table, likewise."""
 
@@ -64,7 +68,9 @@ class GroupValues:
     values: np.ndarray
     variable: Variable
     rounds: bool = False
-    """Whether the values lie between those of the column, so that they are rounded to its precision."""
+    """Whether the values lie between those of the column, so that they are rounded to its
+    precision.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,8 @@ class Aggregate:
     help: str
     kinds: tuple[Kind, ...]
     values: Callable[[SortedMembers], GroupValues] | None = None
-    """From the values of the groups that release one; the rule for atoms has been applied before."""
+    """From the values of the groups that release one; the rule for atoms has been applied before.
+    """
     member: Callable[[RandomDraw], np.ndarray] | None = None
     """The record of each group whose own cell is released, atom or value: instead of `values`."""
     true_values: bool = False
@@ -89,7 +96,9 @@ def _mean(of: SortedMembers) -> GroupValues:
     if of.groups.count == 0:
         return GroupValues(of.values, of.variable)
     column = np.ascontiguousarray(of.values).reshape(-1, 1)
-    return GroupValues(of.groups.means(column, of.weights, of.heaviest)[:, 0], of.variable, rounds=True)
+    return GroupValues(
+        of.groups.means(column, of.weights, of.heaviest)[:, 0], of.variable, rounds=True
+    )
 
 
 def _median(of: SortedMembers) -> GroupValues:
@@ -134,9 +143,13 @@ _ENTRIES = (
     Aggregate("median", "the lower median", _ORDERED, values=_median, true_values=True),
     Aggregate("mode", "the most frequent", (Kind.ORDINAL, Kind.NOMINAL), values=_mode),
     Aggregate("draw", "one member's, drawn", _ALL, member=_draw, true_values=True),
-    Aggregate("medoid", "that of the record nearest to the middle", _ALL, member=_medoid, true_values=True),
+    Aggregate(
+        "medoid", "that of the record nearest to the middle", _ALL, member=_medoid, true_values=True
+    ),
     Aggregate("range", "from the least to the largest", _ORDERED, values=_range, true_values=True),
-    Aggregate("generalise", "the lowest common ancestor", _ALL, values=_generalise, needs_hierarchy=True),
+    Aggregate(
+        "generalise", "the lowest common ancestor", _ALL, values=_generalise, needs_hierarchy=True
+    ),
 )
 AGGREGATES: dict[str, Aggregate] = {entry.name: entry for entry in _ENTRIES}
 DEFAULT_AGGREGATE = {Kind.NUMERIC: "mean", Kind.ORDINAL: "median", Kind.NOMINAL: "mode"}
@@ -164,7 +177,8 @@ def aggregate_of(column: KindOfColumn, how: Mapping[str, str]) -> Aggregate:
 def check_aggregates(
     columns: Iterable[KindOfColumn], how: Mapping[str, str], hierarchies: Container[Any] = ()
 ) -> None:
-    """Refuse an aggregate that does not fit its column; `hierarchies` holds the names of columns that have one.
+    """Refuse an aggregate that does not fit its column; `hierarchies` holds the names of columns
+    that have one.
 
     >>> from microagg.table.variable import Variable
     >>> check_aggregates([Variable("age")], {"age": "median"})
@@ -173,16 +187,21 @@ def check_aggregates(
     for name, asked in how.items():
         if name not in known:
             raise InputError(
-                f"aggregate names {name!r}, which is no quasi-identifying column; others are not changed."
+                f"aggregate names {name!r}, which is no quasi-identifying column; others "
+                f"are not changed."
             )
         if asked not in AGGREGATES:
             raise InputError(f"aggregate of {name!r} must be one of {', '.join(AGGREGATES)}.")
         entry, kind = AGGREGATES[asked], known[name].kind
         if kind not in entry.kinds:
-            fitting = [each.name for each in _ENTRIES if kind in each.kinds and not each.needs_hierarchy]
+            fitting = [
+                each.name for each in _ENTRIES if kind in each.kinds and not each.needs_hierarchy
+            ]
             raise InputError(
                 f"{asked!r} does not fit column {name!r}, which is {kind}; "
                 f"{', '.join(fitting[:-1])} and {fitting[-1]} do, and generalise with a hierarchy."
             )
         if entry.needs_hierarchy and name not in hierarchies:
-            raise InputError(f"{asked!r} needs a hierarchy for column {name!r}; give one with hierarchy.")
+            raise InputError(
+                f"{asked!r} needs a hierarchy for column {name!r}; give one with hierarchy."
+            )

@@ -1,6 +1,8 @@
-"""How the columns of a table become axes: numbers by a scale, with one axis for each atom, and categories by codes.
+"""How the columns of a table become axes: numbers by a scale, with one axis for each atom, and
+categories by codes.
 
-A column is `Scaled` or `Coded`. Both give coordinates to search in, and count squared errors on the exact encoding.
+A column is `Scaled` or `Coded`. Both give coordinates to search in, and count squared errors on the
+exact encoding.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from microagg.table.schema import Kind
 from microagg.table.variable import Variable
 
 MOST_INDICATORS = 64
-"""Up to so many values of a nominal column have an axis each; more get sign codes of this length."""
+"""Up to so many values of a nominal column have an axis each; more get sign codes of this length.
+"""
 
 QUARTILES_OF_NORMAL = 1.349
 """The distance between the quartiles of a normal column, in standard deviations."""
@@ -31,7 +34,8 @@ _BROUGHT_TO_ONE = ("zscore", "rank")  # scales that give each column a total var
 
 @dataclass(frozen=True)
 class Scaled:
-    """A column of numbers, or of ordered levels by their places: one axis, and one more for each atom that occurs.
+    """A column of numbers, or of ordered levels by their places: one axis, and one more for each
+    atom that occurs.
 
     >>> column = Scaled(Axis(30.0, 10.0), home=0.0, away=1.0, atoms=(0,))
     >>> column.coordinates(np.array([40.0, np.nan]), np.array([-1, 0])).tolist()
@@ -58,7 +62,9 @@ class Scaled:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the values on their axis, or (`robust`) what it is in a normal column."""
+        """The standard deviation of the values on their axis, or (`robust`) what it is in a normal
+        column.
+        """
         return self.away
 
     def coordinates(self, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
@@ -91,7 +97,8 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of categories: any two are equally far apart, or as far as the share of a tree's levels that differ.
+    """A column of categories: any two are equally far apart, or as far as the share of a tree's
+    levels that differ.
 
     >>> column = Coded(np.array([[0], [1], [2]]), step=2.0)
     >>> column.codes.tolist()
@@ -101,14 +108,19 @@ class Coded:
     """
 
     nodes: np.ndarray
-    """(categories, levels): the node of each category on each level; without a tree there is one level."""
+    """(categories, levels): the node of each category on each level; without a tree there is one
+    level.
+    """
     step: float
     """What each level that differs adds to the squared distance."""
     of_atoms: bool = False
-    """Whether the categories are those of a scaled column whose values are all equal: the value, then its marks."""
+    """Whether the categories are those of a scaled column whose values are all equal: the value,
+    then its marks.
+    """
     blends: dict[int, np.ndarray] = field(default_factory=dict)
-    """Categories of a release that stand for any of several others (nodes above them), and the share of each: they lie at
-    the centroid."""
+    """Categories of a release that stand for any of several others (nodes above them), and the
+    share of each: they lie at the centroid.
+    """
 
     @property
     def constant(self) -> bool:
@@ -135,7 +147,9 @@ class Coded:
         """(categories, size): the coordinates of each category, as searched."""
         if self.constant:
             return np.zeros((len(self.nodes), 1))
-        found = np.hstack([_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T])
+        found = np.hstack(
+            [_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T]
+        )
         for category, shares in self.blends.items():
             found[category] = (shares[:, None] * found).sum(axis=0)
         return found
@@ -162,7 +176,9 @@ class Coded:
         return self.step * differing
 
     def _to_blend(self, categories: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """(n,): how far categories are from a centroid, in levels: (1 - 2 p_v + Σ p²) / 2 on each, p the shares of the nodes."""
+        """(n,): how far categories are from a centroid, in levels: (1 - 2 p_v + Σ p²) / 2 on each,
+        p the shares of the nodes.
+        """
         found = np.zeros(len(categories))
         for nodes in self.nodes.T:
             of_nodes = np.bincount(nodes, shares)
@@ -174,7 +190,8 @@ class Coded:
     def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
         """(n,): the exact squared distance of each record's cell to the centroid of its group.
 
-        With indicators e_v it is (1 - p_v)² + Σ p² over the other nodes = 1 - 2 p_v + Σ p², p the shares in the group.
+        With indicators e_v it is (1 - p_v)² + Σ p² over the other nodes = 1 - 2 p_v + Σ p², p the
+        shares in the group.
         """
         categories = self.categories(*cells)
         sizes = np.bincount(labels)
@@ -182,7 +199,9 @@ class Coded:
         for nodes in self.nodes.T:
             count = int(nodes.max()) + 1
             pairs, which, counts = np.unique(
-                labels.astype(np.int64) * count + nodes[categories], return_inverse=True, return_counts=True
+                labels.astype(np.int64) * count + nodes[categories],
+                return_inverse=True,
+                return_counts=True,
             )
             groups = pairs // count
             shares = counts / sizes[groups]
@@ -193,7 +212,8 @@ class Coded:
         return 0.5 * self.step * found
 
     def variation_of_whole(self, counts: np.ndarray) -> np.ndarray:
-        """(categories,): what `variation` gives a record of each category where all records are one group, from how often each occurs.
+        """(categories,): what `variation` gives a record of each category where all records are one
+        group, from how often each occurs.
 
         >>> Coded(np.array([[0], [1]]), step=2.0).variation_of_whole(np.array([1, 3])).tolist()
         [1.125, 0.125]
@@ -217,7 +237,9 @@ Pair = tuple[np.ndarray, np.ndarray | None]
 """The values and the atoms of one column."""
 
 
-def axes_of_numbers(column: np.ndarray, scale: str, unit: str = "", importance: float = 1.0) -> Scaled:
+def axes_of_numbers(
+    column: np.ndarray, scale: str, unit: str = "", importance: float = 1.0
+) -> Scaled:
     """The axis of a contiguous column of numbers, all of them values.
 
     >>> axes_of_numbers(np.array([0.0, 4.0]), "minmax", importance=4.0).coordinates(np.array([3.0]), None).tolist()
@@ -231,13 +253,16 @@ def axes_of_numbers(column: np.ndarray, scale: str, unit: str = "", importance: 
 def scaled_by(
     axis: Axis, scale: str, unit: str, importance: float, constant: bool, small: Callable[[], float]
 ) -> Scaled:
-    """The axis of a column that has been measured; `small` gives a width where the scale found none."""
+    """The axis of a column that has been measured; `small` gives a width where the scale found
+    none.
+    """
     if constant:
         axis = replace(axis, width=1.0)
     elif scale == "none":
         axis = replace(axis, width=_A_DAY.get(unit, 1.0))
     elif axis.width == 0.0:
-        # quartiles coincide where more than half of a column shares one value, and squares of very small numbers vanish
+        # quartiles coincide where more than half of a column shares one value, and squares of very
+        # small numbers vanish
         axis = replace(axis, width=small())
     if importance != 1.0:
         axis = replace(axis, width=axis.width / math.sqrt(importance))
@@ -245,9 +270,15 @@ def scaled_by(
 
 
 def axes_of(
-    variable: Variable, values: np.ndarray, atoms: np.ndarray | None, scale: str, importance: float = 1.0
+    variable: Variable,
+    values: np.ndarray,
+    atoms: np.ndarray | None,
+    scale: str,
+    importance: float = 1.0,
 ) -> ColumnAxes:
-    """How a column of a mixed table becomes axes: fitted on its values, and on how often each atom occurs."""
+    """How a column of a mixed table becomes axes: fitted on its values, and on how often each atom
+    occurs.
+    """
     if variable.kind is Kind.NOMINAL:
         return axes_of_categories(variable, np.bincount(values.astype(np.int64)), scale, importance)
     known = np.ascontiguousarray(values if atoms is None else values[atoms < 0])
@@ -259,8 +290,12 @@ def axes_of(
     return with_atoms(column, float(mean), float(deviation), len(known), counts, scale, importance)
 
 
-def axes_of_atoms(known: int, counts: np.ndarray, marks: int, scale: str, importance: float) -> Coded:
-    """The categories of a column whose values are all equal: `known` cells with a value, `counts` of the first atoms."""
+def axes_of_atoms(
+    known: int, counts: np.ndarray, marks: int, scale: str, importance: float
+) -> Coded:
+    """The categories of a column whose values are all equal: `known` cells with a value, `counts`
+    of the first atoms.
+    """
     nodes = np.arange(marks + 1).reshape(-1, 1)
     of_categories = np.zeros(marks + 1, np.int64)
     of_categories[0], of_categories[1 : 1 + len(counts)] = known, counts
@@ -276,7 +311,9 @@ def with_atoms(
     scale: str,
     importance: float,
 ) -> Scaled:
-    """A column of numbers with an axis for each atom that occurs; `mean` and `deviation` are those of its `known` coordinates."""
+    """A column of numbers with an axis for each atom that occurs; `mean` and `deviation` are those
+    of its `known` coordinates.
+    """
     records = known + int(counts.sum())
     away = 1.0 / QUARTILES_OF_NORMAL if scale == "robust" else deviation
     present = tuple(np.flatnonzero(counts).tolist())
@@ -295,7 +332,9 @@ def _stretched(column: Scaled, factor: float) -> Scaled:
     return replace(column, axis=axis, home=column.home * factor, away=column.away * factor)
 
 
-def axes_of_categories(variable: Variable, counts: np.ndarray, scale: str, importance: float) -> Coded:
+def axes_of_categories(
+    variable: Variable, counts: np.ndarray, scale: str, importance: float
+) -> Coded:
     """The axes of a nominal column, from how often each of its levels occurs."""
     count = max(len(variable.levels), len(counts))
     counts = np.concatenate([counts, np.zeros(count - len(counts), counts.dtype)])
@@ -307,7 +346,9 @@ def axes_of_categories(variable: Variable, counts: np.ndarray, scale: str, impor
 
 
 def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
-    """Of each level that is a node above values: which values it stands for, as often as they occur."""
+    """Of each level that is a node above values: which values it stands for, as often as they
+    occur.
+    """
     tree, found = variable.hierarchy, {}
     if tree is None or not tree.inner:
         return found
@@ -324,13 +365,19 @@ def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
 
 
 def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
-    """(values, levels of the tree below its top): nodes numbered from 0; what is missing has nodes of its own."""
+    """(values, levels of the tree below its top): nodes numbered from 0; what is missing has nodes
+    of its own.
+    """
     nodes = tree.ancestors(variable.levels, variable.name)[:, :-1]
-    return np.column_stack([np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T])
+    return np.column_stack(
+        [np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T]
+    )
 
 
 def _step(nodes: np.ndarray, counts: np.ndarray, scale: str, importance: float) -> float:
-    """What each level that differs adds to the squared distance, from how often categories occur; 0 where all records have one."""
+    """What each level that differs adds to the squared distance, from how often categories occur; 0
+    where all records have one.
+    """
     if (counts > 0).sum() <= 1:
         return 0.0
     if scale in ("minmax", "none"):
@@ -346,9 +393,11 @@ def _step(nodes: np.ndarray, counts: np.ndarray, scale: str, importance: float) 
 
 
 def _codes(count: int, step: float) -> np.ndarray:
-    """(count, axes): coordinates of categories whose squared distances are all `step`, or nearly where there are many.
+    """(count, axes): coordinates of categories whose squared distances are all `step`, or nearly
+    where there are many.
 
-    Many get a sign on each of 64 axes, the bits of our random numbers in their order: any two differ on about half of them.
+    Many get a sign on each of 64 axes, the bits of our random numbers in their order: any two
+    differ on about half of them.
     """
     if count <= 2:
         return np.array([[-0.5], [0.5]])[:count] * np.sqrt(step)
@@ -369,7 +418,9 @@ def _row_squares(differences: np.ndarray) -> np.ndarray:
 
 
 def _deviation_of_small(column: np.ndarray) -> float:
-    """The standard deviation of a column that is not constant, however small its numbers; never 0."""
+    """The standard deviation of a column that is not constant, however small its numbers; never
+    0.
+    """
     spread = np.ptp(column)
     deviation = float(spread * sums.column_moments((column / spread).reshape(-1, 1))[1][0])
     return max(deviation, float(np.finfo(np.float64).smallest_subnormal))

@@ -19,7 +19,9 @@ Limit = float | str | None
 
 @dataclass(frozen=True)
 class Capped:
-    """What capping did to one column; the limits and the counts tell of the original, so they stay inside."""
+    """What capping did to one column; the limits and the counts tell of the original, so they stay
+    inside.
+    """
 
     low: float | None
     high: float | None
@@ -31,8 +33,11 @@ class Capped:
         return {"low": self.low, "high": self.high, "below": self.below, "above": self.above}
 
 
-def cap_cells(cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]) -> tuple[Cells, dict[str, Capped]]:
-    """The cells with values beyond the limits of their columns set to them, and what was done; atoms stay as they are.
+def cap_cells(
+    cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]
+) -> tuple[Cells, dict[str, Capped]]:
+    """The cells with values beyond the limits of their columns set to them, and what was done;
+    atoms stay as they are.
 
     >>> cells, done = cap_cells(Cells.plain(np.array([[3.0], [900.0]]), ["income"]), {"income": (None, 10.0)})
     >>> cells.values[:, 0].tolist(), done["income"].above
@@ -48,7 +53,8 @@ def cap_cells(cells: Cells, caps: Mapping[str, tuple[Limit, Limit]]) -> tuple[Ce
 def caps_in_terms(
     variables: Sequence[Variable], caps: Mapping[str, tuple[Limit, Limit]]
 ) -> dict[str, tuple[Limit, Limit]]:
-    """The caps on the scales that the numbers of cells have; refused for columns that are no plain numbers.
+    """The caps on the scales that the numbers of cells have; refused for columns that are no plain
+    numbers.
 
     >>> caps_in_terms([Variable("year", origin=1900)], {"year": (None, 1960.0)})
     {'year': (None, 60.0)}
@@ -70,7 +76,8 @@ def limits_in_terms(variables: Sequence[Variable], done: Mapping[str, Capped]) -
         if variable.name in done and variable.origin:
             own = done[variable.name]
             low, high = (
-                None if each is None else float(each + float(variable.origin)) for each in (own.low, own.high)
+                None if each is None else float(each + float(variable.origin))
+                for each in (own.low, own.high)
             )
             told[variable.name] = replace(own, low=low, high=high)
     return told
@@ -78,7 +85,9 @@ def limits_in_terms(variables: Sequence[Variable], done: Mapping[str, Capped]) -
 
 @dataclass(frozen=True)
 class Limits:
-    """The lowest and the highest value that some columns are let, by their places among the columns; None where nothing is said."""
+    """The lowest and the highest value that some columns are let, by their places among the
+    columns; None where nothing is said.
+    """
 
     of_columns: dict[int, tuple[float | None, float | None]]
 
@@ -112,25 +121,33 @@ def clipped(values: np.ndarray, low: float | None, high: float | None) -> np.nda
 def _check_uncappable(variable: Variable) -> None:
     if variable.kind is not Kind.NUMERIC:
         raise InputError(
-            f"cap names {variable.name!r}, which is {variable.kind}; only numbers can be capped, so leave it out."
+            f"cap names {variable.name!r}, which is {variable.kind}; only numbers can be "
+            f"capped, so leave it out."
         )
     if variable.unit:
         raise InputError(
-            f"cap names {variable.name!r}, which holds times; only plain numbers can be capped, so leave it out."
+            f"cap names {variable.name!r}, which holds times; only plain numbers can be "
+            f"capped, so leave it out."
         )
 
 
 def _minus(limit: Limit, origin: int | Decimal) -> Limit:
     """A limit on the scale of a column whose numbers are differences from `origin`."""
-    return limit if not origin or not isinstance(limit, float | int) else float(Decimal(repr(limit)) - origin)
+    return (
+        limit
+        if not origin or not isinstance(limit, float | int)
+        else float(Decimal(repr(limit)) - origin)
+    )
 
 
 def cap_values(
     values: np.ndarray, names: Sequence[str], caps: Mapping[str, tuple[Limit, Limit]]
 ) -> tuple[np.ndarray, dict[str, Capped]]:
-    """The values with those beyond the limits of their columns set to them, and what was done to each column.
+    """The values with those beyond the limits of their columns set to them, and what was done to
+    each column.
 
-    The array that was given is left as it is; where nothing is asked for, it is the one that comes back. NaN stays NaN.
+    The array that was given is left as it is; where nothing is asked for, it is the one that comes
+    back. NaN stays NaN.
 
     >>> values, done = cap_values(np.array([[3.0], [4.0], [5.0], [900.0]]), ["income"], {"income": (None, "99%")})
     >>> values[:, 0].tolist(), done["income"].above
@@ -159,7 +176,9 @@ def check_unknown(names: Sequence[str], caps: Mapping[str, Any]) -> None:
             )
 
 
-def ordered_limits(name: str, low: float | None, high: float | None) -> tuple[float | None, float | None]:
+def ordered_limits(
+    name: str, low: float | None, high: float | None
+) -> tuple[float | None, float | None]:
     """Both limits of a column; refused where they leave no value."""
     if low is not None and high is not None and low > high:
         raise InputError(f"the cap of {name!r} leaves no value: its lowest is above its highest.")
@@ -177,9 +196,11 @@ def beyond(column: np.ndarray, low: float | None, high: float | None) -> tuple[i
 
 
 def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
-    """The value beyond which a column is not let; that of a percentile is rounded towards the middle of the column.
+    """The value beyond which a column is not let; that of a percentile is rounded towards the
+    middle of the column.
 
-    It keeps two digits of its distance from the median, so that it is no value of one record, and never the largest.
+    It keeps two digits of its distance from the median, so that it is no value of one record, and
+    never the largest.
 
     >>> limit_of(np.append(np.full(999, 3000.0), 48731.0) + np.arange(1000.0), "99.9%", top=True)
     3990.0
@@ -195,7 +216,8 @@ def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
 
 
 def quantile_asked(limit: str, *, top: bool) -> tuple[float, str]:
-    """The share of values that a percentile names, and which of two neighbours is taken: the one that lies farther inside.
+    """The share of values that a percentile names, and which of two neighbours is taken: the one
+    that lies farther inside.
 
     >>> quantile_asked("99.5%", top=True)
     (0.995, 'lower')
@@ -204,7 +226,8 @@ def quantile_asked(limit: str, *, top: bool) -> tuple[float, str]:
 
 
 def rounded_limit(found: float, median: float, *, top: bool) -> float:
-    """The limit that a percentile becomes: rounded towards the middle of the column; a zero has no sign.
+    """The limit that a percentile becomes: rounded towards the middle of the column; a zero has no
+    sign.
 
     >>> rounded_limit(3998.0, 3499.0, top=True)
     3990.0
@@ -227,5 +250,8 @@ def note_on_capped(done: Mapping[str, Capped]) -> tuple[str, ...]:
     if not done:
         return ()
     counts = {name: each.below + each.above for name, each in done.items()}
-    told = (f"{count:,} {'value' if count == 1 else 'values'} of {name!r}" for name, count in counts.items())
+    told = (
+        f"{count:,} {'value' if count == 1 else 'values'} of {name!r}"
+        for name, count in counts.items()
+    )
     return (f"capped, and the loss measured against what they were: {', '.join(told)}",)

@@ -14,7 +14,8 @@ from microagg.table.variable import Variable
 
 
 def ranges(of: SortedMembers) -> tuple[np.ndarray, Variable]:
-    """For each group its place among the ranges "a..b" (or "a" where both are equal), and the variable of these.
+    """For each group its place among the ranges "a..b" (or "a" where both are equal), and the
+    variable of these.
 
     >>> from microagg.table.grouping import Groups
     >>> column = np.array([1.0, 3.0, 7.0])
@@ -30,13 +31,17 @@ def ranges(of: SortedMembers) -> tuple[np.ndarray, Variable]:
     texts = of.texts(of.variable, _tidy(ends, of))
     levels = [
         texts[a] if a == b else f"{texts[a]}..{texts[b]}"
-        for a, b in zip(*(part.tolist() for part in np.divmod(pairs, max(len(ends), 1))), strict=True)
+        for a, b in zip(
+            *(part.tolist() for part in np.divmod(pairs, max(len(ends), 1))), strict=True
+        )
     ]
     return _coarsened(of.variable, levels, places)
 
 
 def ancestors(of: SortedMembers) -> tuple[np.ndarray, Variable]:
-    """For each group the place of its lowest common ancestor among those released, and the variable of these."""
+    """For each group the place of its lowest common ancestor among those released, and the variable
+    of these.
+    """
     tree = of.variable.hierarchy
     assert tree is not None
     if of.variable.kind is Kind.NUMERIC:
@@ -69,8 +74,15 @@ def _coarsened(
     place = {text: at for at, text in enumerate(levels)}
     new = np.array([place[text] for text in texts], np.float64)
     coarse = replace(
-        variable, kind=Kind.NOMINAL, levels=tuple(levels), origin=0, unit="", single=False, hierarchy=None, coarse=True
-    )  # fmt: skip
+        variable,
+        kind=Kind.NOMINAL,
+        levels=tuple(levels),
+        origin=0,
+        unit="",
+        single=False,
+        hierarchy=None,
+        coarse=True,
+    )
     return new[places.reshape(-1)], coarse
 
 
@@ -80,7 +92,8 @@ def _tidy(numbers: np.ndarray, of: SortedMembers) -> np.ndarray:
 
 
 def texts_of(variable: Variable, numbers: np.ndarray) -> list[str]:
-    """The values that numbers stand for as people write them: without an exponent. Times are taken for points in time.
+    """The values that numbers stand for as people write them: without an exponent. Times are taken
+    for points in time.
 
     >>> texts_of(Variable("x"), np.array([30.0, 1.5, 1e21]))
     ['30', '1.5', '1000000000000000000000']
@@ -96,7 +109,9 @@ def texts_of(variable: Variable, numbers: np.ndarray) -> list[str]:
 
 
 def _originals(variable: Variable, numbers: np.ndarray) -> list[Any]:
-    """The numbers as they were: float, or Decimal where float64 would not hold them to the digit."""
+    """The numbers as they were: float, or Decimal where float64 would not hold them to the
+    digit.
+    """
     if variable.origin:
         return [variable.origin + Decimal(repr(number)) for number in numbers.tolist()]
     if variable.single:

@@ -1,8 +1,11 @@
-"""The confidential columns of a table, as what guarantees and methods work on: numbers, or numbers for categories.
+"""The confidential columns of a table, as what guarantees and methods work on: numbers, or numbers
+for categories.
 
-What counts as one value: numbers go by their value, and so do texts that are numbers ("100" and "100.0"); other texts by what is left
-of them after NFKC, case folding and collapsing of white space ("HIV", "hiv" and "HIV "). With `exact`, texts go by the letter.
-What is missing, and every code that was declared special, is an atom: for t it has its place beside the values, for l it is no value.
+What counts as one value: numbers go by their value, and so do texts that are numbers ("100" and
+"100.0"); other texts by what is left of them after NFKC, case folding and collapsing of white space
+("HIV", "hiv" and "HIV "). With `exact`, texts go by the letter. What is missing, and every code
+that was declared special, is an atom: for t it has its place beside the values, for l it is no
+value.
 """
 
 from __future__ import annotations
@@ -47,14 +50,19 @@ class Attribute:
     name: str
     kind: Kind
     values: np.ndarray
-    """(n,): float64 where numeric; else int64, in the order of the categories where they have one. An atom is NaN where numeric, else a
-    number behind all categories."""
+    """(n,): float64 where numeric; else int64, in the order of the categories where they have one.
+    An atom is NaN where numeric, else a number behind all categories.
+    """
     spellings: int = 0
     """How many texts mean the same as another one of the column."""
     similar: int = 0
-    """How many values differ from another one in accents, marks and blanks only, and count as values of their own."""
+    """How many values differ from another one in accents, marks and blanks only, and count as
+    values of their own.
+    """
     atoms: np.ndarray | None = None
-    """(n,) int16: the atom's place among the marks, -1 where there is a value; None where no record has an atom."""
+    """(n,) int16: the atom's place among the marks, -1 where there is a value; None where no record
+    has an atom.
+    """
     marks: tuple[Any, ...] = field(default=(), repr=False)
     """The atoms: special codes in the order given, then None for what is missing."""
 
@@ -64,7 +72,9 @@ class Attribute:
 
     @property
     def codes(self) -> np.ndarray:
-        """(n,) int64: the number of each value among the distinct ones, in ascending order; atoms come behind all values."""
+        """(n,) int64: the number of each value among the distinct ones, in ascending order; atoms
+        come behind all values.
+        """
         return self._numbered[0]
 
     @property
@@ -85,12 +95,15 @@ class Attribute:
     def of_records(self, records: np.ndarray) -> Attribute:
         """The column of these records alone."""
         return replace(
-            self, values=self.values[records], atoms=None if self.atoms is None else self.atoms[records]
+            self,
+            values=self.values[records],
+            atoms=None if self.atoms is None else self.atoms[records],
         )
 
 
 def numbered(values: np.ndarray, atoms: np.ndarray | None = None) -> tuple[np.ndarray, int]:
-    """Distinct values numbered in ascending order, and atoms behind them; how many values there are. NaN is one atom.
+    """Distinct values numbered in ascending order, and atoms behind them; how many values there
+    are. NaN is one atom.
 
     >>> codes, known = numbered(np.array([5.0, np.nan, 3.0]))
     >>> codes.tolist(), known
@@ -118,12 +131,14 @@ def attributes_of(
     na: Sequence[Any] = (),
     standing: ValueFrequencies | None = None,
 ) -> tuple[Attribute, ...]:
-    """Confidential columns from a table; `standing` says which records its rows stand for, where these are all different.
+    """Confidential columns from a table; `standing` says which records its rows stand for, where
+    these are all different.
 
-    `kinds` says what a column is, `ordinal` the order of its levels. Else it counts as numbers if its type is one of numbers, dates,
-    times or durations, as ordered categories if its type says so (an ordered categorical), and as plain categories otherwise.
-    What is missing (null, NaN and the markers `na`) is one atom, every code that `special` gives for the column another one. Texts that
-    mean the same are one category, unless they are to be taken `exact`.
+    `kinds` says what a column is, `ordinal` the order of its levels. Else it counts as numbers if
+    its type is one of numbers, dates, times or durations, as ordered categories if its type says so
+    (an ordered categorical), and as plain categories otherwise. What is missing (null, NaN and the
+    markers `na`) is one atom, every code that `special` gives for the column another one. Texts
+    that mean the same are one category, unless they are to be taken `exact`.
 
     >>> attributes_of(pa.table({"ill": ["no", "yes", "No "]}), ["ill"])[0].values.tolist()
     [0, 1, 0]
@@ -134,9 +149,13 @@ def attributes_of(
     for name in names:
         column, levels = table.column(name), tuple(ordinal.get(name) or ())
         numbers = means_numbers(table.schema.field(name)) and is_text(column.type)
-        kind = kinds.get(name) or (Kind.ORDINAL if name in ordinal else _suggested(column, numbers=numbers))
+        kind = kinds.get(name) or (
+            Kind.ORDINAL if name in ordinal else _suggested(column, numbers=numbers)
+        )
         nested = pa.types.is_nested(column.type)
-        if not (pa.types.is_floating(column.type) or (_is_ordered(column) and kind is Kind.ORDINAL)):
+        if not (
+            pa.types.is_floating(column.type) or (_is_ordered(column) and kind is Kind.ORDINAL)
+        ):
             column = comparable(column)
         codes = tuple(special.get(name, ()))
         column, atoms = set_apart(
@@ -153,7 +172,8 @@ def attributes_of(
 
 
 def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute:
-    """The column that tells which unit (household, company, patient) a record belongs to; every record must have one.
+    """The column that tells which unit (household, company, patient) a record belongs to; every
+    record must have one.
 
     >>> units_of(pa.table({"household": ["A1", "a1", "B"]}), "household").codes.tolist()
     [0, 0, 1]
@@ -168,7 +188,8 @@ def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute
 def units_missing(name: str, missing: int, records: int, first: int) -> str:
     """What is said where records have no unit; `first` is the number of one of them, from 0."""
     return (
-        f"column {name!r} tells the unit of each record, but is missing in {missing:,} of {records:,}, first in row {first + 1}; "
+        f"column {name!r} tells the unit of each record, but is missing in {missing:,} "
+        f"of {records:,}, first in row {first + 1}; "
         "fill it in, or leave such records out."
     )
 
@@ -176,7 +197,8 @@ def units_missing(name: str, missing: int, records: int, first: int) -> str:
 def missing_units(
     column: pa.ChunkedArray, field: pa.Field, na: Sequence[Any] = ()
 ) -> tuple[pa.ChunkedArray, np.ndarray]:
-    """Units with null where there is none, and (n,) where that is: what `units_of` refuses, for a part of a table.
+    """Units with null where there is none, and (n,) where that is: what `units_of` refuses, for a
+    part of a table.
 
     >>> missing_units(pa.chunked_array([["A1", ""]]), pa.field("home", pa.string()))[1].tolist()
     [False, True]
@@ -204,7 +226,9 @@ def _attribute(
     if kind is Kind.NOMINAL:
         return _nominal(name, column, exact=exact)
     if levels:
-        return Attribute(name, kind, *places_among(levels, column, name, exact=exact, standing=standing))
+        return Attribute(
+            name, kind, *places_among(levels, column, name, exact=exact, standing=standing)
+        )
     if _is_ordered(column):
         return _ordered(name, column, exact=exact)
     if numbers:
@@ -212,7 +236,9 @@ def _attribute(
     return Attribute(name, kind, *places_of_values(column, exact=exact))
 
 
-def _with_atoms(attribute: Attribute, atoms: np.ndarray | None, marks: tuple[Any, ...]) -> Attribute:
+def _with_atoms(
+    attribute: Attribute, atoms: np.ndarray | None, marks: tuple[Any, ...]
+) -> Attribute:
     """The column with its atoms, which get numbers behind those of all categories."""
     if atoms is None:
         return attribute
@@ -227,7 +253,9 @@ def _suggested(column: pa.ChunkedArray, *, numbers: bool) -> Kind:
     kind = column.type
     if _is_ordered(column):
         return Kind.ORDINAL
-    of_numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    of_numbers = (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
     of_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
     return Kind.NUMERIC if numbers or of_numbers or of_time else Kind.NOMINAL
 
@@ -245,7 +273,9 @@ def _nominal(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
 
 
 def _ordered(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
-    """Ordered categories by their places; one that means the same as an earlier one has its place."""
+    """Ordered categories by their places; one that means the same as an earlier one has its
+    place.
+    """
     whole = column.unify_dictionaries().combine_chunks()
     indices = pc.cast(whole.indices, pa.int64())
     ranks = np.asarray(pc.fill_null(indices, -1))
@@ -258,7 +288,8 @@ def _ordered(name: str, column: pa.ChunkedArray, *, exact: bool) -> Attribute:
 
 
 def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
-    """Columns of a file that may hold everything as text, with the types that those of this table have.
+    """Columns of a file that may hold everything as text, with the types that those of this
+    table have.
 
     >>> typed_like(pa.table({"wage": ["1.5", None]}), pa.table({"wage": [1.5, None]})).column("wage").to_pylist()
     [1.5, None]
@@ -273,19 +304,27 @@ def typed_like(written: pa.Table, table: pa.Table) -> pa.Table:
             )
         elif pa.types.is_string(column.type) and pa.types.is_temporal(kind):
             column = as_times(column, kind)
-        elif pa.types.is_string(column.type) and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        elif pa.types.is_string(column.type) and (
+            pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+        ):
             column = pc.cast(column, kind)
         elif pa.types.is_string(column.type) and pa.types.is_floating(kind):
             column = pc.cast(column, pa.float64())
-        elif not pa.types.is_string(column.type) and not pa.types.is_dictionary(kind) and column.type != kind:
-            column = pc.cast(column, kind)  # yes and no are numbers in some files, moments of another unit
+        elif (
+            not pa.types.is_string(column.type)
+            and not pa.types.is_dictionary(kind)
+            and column.type != kind
+        ):
+            # yes and no are numbers in some files, moments of another unit
+            column = pc.cast(column, kind)
         field = pa.field(name, column.type, metadata=table.schema.field(name).metadata)
         written = written.set_column(position, field, column)
     return written
 
 
 def as_attributes(confidential: Any, records: int) -> tuple[Attribute, ...]:
-    """Confidential columns from a matrix or a column of anything: floats are numbers, all else is categories.
+    """Confidential columns from a matrix or a column of anything: floats are numbers, all else is
+    categories.
 
     >>> [attribute.kind.value for attribute in as_attributes(np.array([["a"], ["b"]]), 2)]
     ['nominal']
@@ -317,7 +356,9 @@ def _as_column(values: np.ndarray) -> pa.ChunkedArray:
 
 
 def codes_of(column: pa.ChunkedArray) -> np.ndarray:
-    """Whole numbers that tell the values of a column apart to the letter, in the order in which they first appear."""
+    """Whole numbers that tell the values of a column apart to the letter, in the order in which
+    they first appear.
+    """
     return _encoded(column)[0]
 
 

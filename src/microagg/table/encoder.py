@@ -1,8 +1,10 @@
-"""From a table's quasi-identifiers to points: the space in which groups are searched and loss is measured.
+"""From a table's quasi-identifiers to points: the space in which groups are searched and loss is
+measured.
 
-Each column becomes axes of its own (`table/axes.py`). Where one of them is nominal, all axes are then turned to principal axes:
-distances do not depend on that, but block cuts and the boxes of trees do. Loss is counted column by column on the exact
-encoding, which is the searched one but for nominal columns of very many values.
+Each column becomes axes of its own (`table/axes.py`). Where one of them is nominal, all axes are
+then turned to principal axes: distances do not depend on that, but block cuts and the boxes of
+trees do. Loss is counted column by column on the exact encoding, which is the searched one but for
+nominal columns of very many values.
 """
 
 from __future__ import annotations
@@ -19,14 +21,19 @@ from microagg.table.scales import SCALE, Axis
 from microagg.table.variable import Cells
 
 WIDEST_TURN = 1000
-"""Axes; wider encodings stay as they are: finding the principal axes would take longer than many a search."""
+"""Axes; wider encodings stay as they are: finding the principal axes would take longer than many a
+search.
+"""
 
 NULL = 1e-9
-"""An axis along which records differ by less than this share of any column's spread has nothing but rounding: without it
-squared distances change by less than a billionth of a billionth."""
+"""An axis along which records differ by less than this share of any column's spread has nothing but
+rounding: without it squared distances change by less than a billionth of a billionth.
+"""
 
 RUN = 1 << 16
-"""Records: moments are those of runs of so many, put together, so that it makes no difference how a table is read."""
+"""Records: moments are those of runs of so many, put together, so that it makes no difference how a
+table is read.
+"""
 
 _ROWS_AT_A_TIME = 4096
 
@@ -43,7 +50,8 @@ class Turning:
 
 @dataclass(frozen=True)
 class Space:
-    """What turns columns into points, and knows which axes belong to which column. A constant column has distance 0.
+    """What turns columns into points, and knows which axes belong to which column. A constant
+    column has distance 0.
 
     >>> space = Space.fit(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore")
     >>> space.points(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
@@ -76,7 +84,9 @@ class Space:
         weights = [float(importance.get(name, 1.0)) for name in cells.names]
         if cells.is_plain:
             columns = [
-                axes_of_numbers(np.ascontiguousarray(cells.values[:, j]), scale, variable.unit, weights[j])
+                axes_of_numbers(
+                    np.ascontiguousarray(cells.values[:, j]), scale, variable.unit, weights[j]
+                )
                 for j, variable in enumerate(cells.variables)
             ]
             return Space(scale, tuple(columns))
@@ -87,10 +97,11 @@ class Space:
         return _turned(Space(scale, tuple(columns)), cells)
 
     def points(self, cells: Cells | np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """The points of these cells; in the array `out`, which may be that of the values, where it has the room.
+        """The points of these cells; in the array `out`, which may be that of the values, where it
+        has the room.
 
-        Released cells have points, too: a number between two ranks lies between their places. Where axes are turned, what
-        lies off all axes along which the fitted records differ is left out.
+        Released cells have points, too: a number between two ranks lies between their places. Where
+        axes are turned, what lies off all axes along which the fitted records differ is left out.
 
         >>> Space.fit(np.array([[1.0], [3.0]]), "minmax").points(np.array([[2.0]])).tolist()
         [[0.5]]
@@ -116,7 +127,9 @@ class Space:
 
     @property
     def exact(self) -> bool:
-        """Whether points are as far apart as the encoding says; a bound on points speaks of the encoding only then."""
+        """Whether points are as far apart as the encoding says; a bound on points speaks of the
+        encoding only then.
+        """
         return all(column.exact for column in self.columns)
 
     @property
@@ -159,17 +172,22 @@ class Space:
         return found
 
     def within(self, cells: Cells, labels: np.ndarray) -> float:
-        """The squared distances of all records to the centroids of their groups, on the exact encoding.
+        """The squared distances of all records to the centroids of their groups, on the exact
+        encoding.
 
         Labels may be one per record, or one per record and column.
         """
         if self.is_plain and labels.ndim == 1:
             points = self.points(cells)
-            return sums.squared_error(points, sums.group_means(points, labels, int(labels.max()) + 1), labels)
+            return sums.squared_error(
+                points, sums.group_means(points, labels, int(labels.max()) + 1), labels
+            )
         return sum(self._variation(cells, labels).tolist())
 
     def column_totals(self, cells: Cells) -> np.ndarray:
-        """(columns,): the squared distances of all records to the centroid of all in each column, on the exact encoding."""
+        """(columns,): the squared distances of all records to the centroid of all in each column,
+        on the exact encoding.
+        """
         return self._variation(cells, np.zeros(len(cells), np.int32))
 
     def total(self, cells: Cells) -> float:
@@ -177,13 +195,18 @@ class Space:
         return self.within(cells, np.zeros(len(cells), np.int32))
 
     def as_data(self) -> dict[str, Any]:
-        """What a certificate says of the way from numbers to points; steps and places follow from the data themselves.
+        """What a certificate says of the way from numbers to points; steps and places follow from
+        the data themselves.
 
         Importance is told only where there is some; then centre and width are those without it.
         """
         importance = [column.importance for column in self.columns if isinstance(column, Scaled)]
         if all(times == 1.0 for times in importance):
-            return {"scale": self.scale, "centre": self.centre.tolist(), "width": self.width.tolist()}
+            return {
+                "scale": self.scale,
+                "centre": self.centre.tolist(),
+                "width": self.width.tolist(),
+            }
         width = self.width * np.sqrt(importance)
         width[list(self.constant)] = 1.0
         return {
@@ -211,11 +234,15 @@ class Space:
         return np.array([_total(errors) for errors in self.variation_by_column(cells, labels)])
 
     def variation_by_column(self, cells: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
-        """(n,) for each column: the squared distance of each record to the centroid of its group, on the exact encoding."""
+        """(n,) for each column: the squared distance of each record to the centroid of its group,
+        on the exact encoding.
+        """
         for j, column in enumerate(self.columns):
             yield column.variation(_column(cells, j), _of_column(labels, j))
 
-    def errors_by_column(self, before: Cells, after: Cells, labels: np.ndarray) -> Iterator[np.ndarray]:
+    def errors_by_column(
+        self, before: Cells, after: Cells, labels: np.ndarray
+    ) -> Iterator[np.ndarray]:
         """(n,) for each column: the squared error of each record, on the exact encoding."""
         for j, column in enumerate(self.columns):
             if after.variables[j].coarse:
@@ -224,7 +251,9 @@ class Space:
                 yield column.squares(_column(before, j), _column(after, j))
 
     def _blocks(self, cells: Cells) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows, and their coordinates on the axes of the columns; numbers from their mean, if all will be turned."""
+        """Rows, and their coordinates on the axes of the columns; numbers from their mean, if all
+        will be turned.
+        """
         homes = np.zeros(self._size)
         if self.turning is not None:
             homes[[self.axes_of(j).start for j in self._scaled]] = [
@@ -235,7 +264,9 @@ class Space:
             parts = []
             for j, column in enumerate(self.columns):
                 values, atoms = _column(cells, j)
-                parts.append(column.coordinates(values[rows], None if atoms is None else atoms[rows]))
+                parts.append(
+                    column.coordinates(values[rows], None if atoms is None else atoms[rows])
+                )
             yield rows, np.ascontiguousarray(np.hstack(parts) - homes)
 
     @property
@@ -253,7 +284,9 @@ def is_standard(scale: str, importance: Mapping[str, float]) -> bool:
 
 
 def _turned(space: Space, cells: Cells) -> Space:
-    """The same space on principal axes, if there is a nominal column that varies and not too many axes."""
+    """The same space on principal axes, if there is a nominal column that varies and not too many
+    axes.
+    """
     if not can_be_turned(space):
         return space
     size = space._size
@@ -277,7 +310,8 @@ def _unturned(space: Space) -> Space:
 
 
 def moments_of_run(space: Space, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """(m,) and (m, m): the coordinates of some records added up, and their products (the lower half).
+    """(m,) and (m, m): the coordinates of some records added up, and their products (the lower
+    half).
 
     Those of runs of `RUN` records are added up in their order, however they are read.
     """
@@ -290,7 +324,9 @@ def moments_of_run(space: Space, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
 def principal_axes(
     first: np.ndarray, second: np.ndarray, records: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From the moments of all records: their mean, the principal axes as columns, and which of these may have nothing but rounding."""
+    """From the moments of all records: their mean, the principal axes as columns, and which of
+    these may have nothing but rounding.
+    """
     mean = first / records
     variances, rows = turning.principal(second / records - np.outer(mean, mean))
     return mean, np.ascontiguousarray(rows.T), variances <= 1e-9 * variances[0]
@@ -308,11 +344,18 @@ def extents(space: Space, cells: Cells, axes: np.ndarray) -> tuple[np.ndarray, n
 
 
 def turned_to(
-    space: Space, mean: np.ndarray, axes: np.ndarray, doubtful: np.ndarray, low: np.ndarray, high: np.ndarray
+    space: Space,
+    mean: np.ndarray,
+    axes: np.ndarray,
+    doubtful: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
 ) -> Space:
-    """The space on its principal axes, but for the doubtful ones that have no coordinates but rounding.
+    """The space on its principal axes, but for the doubtful ones that have no coordinates but
+    rounding.
 
-    Variances alone do not tell: in a table of very large and very small numbers, rounding of the large exceeds the small.
+    Variances alone do not tell: in a table of very large and very small numbers, rounding of the
+    large exceeds the small.
     """
     spread = min(column.spread for column in space.columns if not column.constant)
     null = np.zeros(len(doubtful), bool)

@@ -1,4 +1,6 @@
-"""Records sorted into groups, and what is asked of all groups at once: no loop over records or groups in Python."""
+"""Records sorted into groups, and what is asked of all groups at once: no loop over records or
+groups in Python.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import numpy as np
 from microagg.kernels import random, sums
 
 MOST_WHOLE = 2.0**31  # labels are less, so that both fit into 63 bits
-ROUNDING = 1e-12  # distances that differ by less, relatively, are equal: the two records of a pair are equally far from its middle
+# distances that differ by less, relatively, are equal: the two records of a pair are equally far
+# from its middle
+ROUNDING = 1e-12
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -62,9 +66,11 @@ class Groups:
     def means(
         self, columns: np.ndarray, weights: np.ndarray | None = None, heaviest: float | None = None
     ) -> np.ndarray:
-        """(groups, d): the mean of each group in each column, whatever the order of records; weighted where there are weights.
+        """(groups, d): the mean of each group in each column, whatever the order of records;
+        weighted where there are weights.
 
-        `heaviest` is the largest weight of the whole table, where these are records of a part of it.
+        `heaviest` is the largest weight of the whole table, where these are records of a part of
+        it.
 
         >>> Groups.of(np.array([0, 0, 1])).means(np.array([[1.0], [4.0], [7.0]]), np.array([2.0, 1.0, 5.0])).tolist()
         [[2.0], [7.0]]
@@ -83,7 +89,8 @@ class Groups:
         return means
 
     def lower_medians(self, column: np.ndarray) -> np.ndarray:
-        """(groups,): of each group's values in their order the one in the middle; of two such the lower.
+        """(groups,): of each group's values in their order the one in the middle; of two such
+        the lower.
 
         >>> Groups.of(np.array([0, 0, 0, 0, 1])).lower_medians(np.array([9.0, 1.0, 3.0, 5.0, 7.0])).tolist()
         [3.0, 7.0]
@@ -98,7 +105,8 @@ class Groups:
         return column[np.lexsort((column, self.labels))[middle]]
 
     def most_frequent(self, codes: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-        """(groups,): the code that most records of each group have; ties go to the one of the larger `frequency`, then the lower.
+        """(groups,): the code that most records of each group have; ties go to the one of the
+        larger `frequency`, then the lower.
 
         >>> Groups.of(np.array([0, 0, 1])).most_frequent(np.array([0, 1, 0]), np.array([4, 7])).tolist()
         [1, 0]
@@ -117,7 +125,8 @@ class Groups:
         return by_rank[different - 1 - best % different]
 
     def nearest(self, distances: np.ndarray) -> np.ndarray:
-        """(groups,): the record of each group with the least distance; the lower one of two, also where rounding parts them.
+        """(groups,): the record of each group with the least distance; the lower one of two, also
+        where rounding parts them.
 
         >>> Groups.of(np.array([0, 1, 0])).nearest(np.array([2.0, 5.0, 2.0])).tolist()
         [0, 1]
@@ -128,11 +137,13 @@ class Groups:
         return self.order[hits[np.flatnonzero(np.diff(owners, prepend=-1))]]
 
     def drawn(self, *key: int | str, numbers: np.ndarray | None = None) -> np.ndarray:
-        """(groups,): a record of each group, every one equally likely: by the key and the group's number.
+        """(groups,): a record of each group, every one equally likely: by the key and the group's
+        number.
 
         `numbers` (groups,) are those that the groups have among others, where these are not all.
 
-        A generator that starts from the key gives each group the start of a generator of its own, which draws.
+        A generator that starts from the key gives each group the start of a generator of its own,
+        which draws.
 
         >>> Groups.of(np.array([0, 0, 1])).drawn(7, "age").tolist()[1]
         2
@@ -143,14 +154,17 @@ class Groups:
         whole = np.uint64(0xFFFFFFFFFFFFFFFF)
         usable = whole - whole % sizes
         bits = np.full(self.count, whole)
-        while (again := bits >= usable).any():  # as `random.below`: what is left over would favour some
+        # as `random.below`: what is left over would favour some
+        while (again := bits >= usable).any():
             states[again] += GOLDEN
             bits[again] = _mixed(states[again])
         return self.order[self.starts + (bits % sizes).astype(np.int64)]
 
 
 def _mixed(states: np.ndarray) -> np.ndarray:
-    """The random bits that SplitMix64 makes of its states: `random.next_integer` for many generators at once."""
+    """The random bits that SplitMix64 makes of its states: `random.next_integer` for many
+    generators at once.
+    """
     bits = (states ^ (states >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

@@ -1,4 +1,6 @@
-"""Trees over the values of a column: for distances between nominal values, and for what `generalise` releases."""
+"""Trees over the values of a column: for distances between nominal values, and for what
+`generalise` releases.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Hierarchy:
 
     paths: dict[str, tuple[str, ...]]
     inner: dict[str, int] = field(default_factory=dict)
-    """Nodes that stand for any of the values below them, as a release may have them, and their level (`with_nodes`)."""
+    """Nodes that stand for any of the values below them, as a release may have them, and their
+    level (`with_nodes`).
+    """
     file: Path | None = field(default=None, compare=False, repr=False)
     """The file that it was read from."""
 
@@ -45,8 +49,8 @@ class Hierarchy:
     def of(given: Any) -> Hierarchy:
         """A hierarchy from a file, a dict, a table, a list of paths, or one that is there already.
 
-        A file has a line `value;parent;…;top` for each value and no header; a table has columns from value to top; a dict leads from
-        each value to its parent, or to its path.
+        A file has a line `value;parent;…;top` for each value and no header; a table has columns
+        from value to top; a dict leads from each value to its parent, or to its path.
 
         >>> Hierarchy.of({"Rome": "Italy", "Pisa": "Italy", "Italy": "*"}).paths["Pisa"]
         ('Pisa', 'Italy', '*')
@@ -88,7 +92,8 @@ class Hierarchy:
         for number, path in enumerate(data, 1):
             if isinstance(path, str | bytes) or not isinstance(path, Sequence):
                 raise InputError(
-                    "a hierarchy must be a file, a table, a dict or a list of paths from value to top."
+                    "a hierarchy must be a file, a table, a dict or a list of paths from "
+                    "value to top."
                 )
             rows.append((f"path {number}", tuple(map(_text, path))))
         return Hierarchy(_checked(rows))
@@ -100,7 +105,9 @@ class Hierarchy:
 
     @functools.cached_property
     def nodes(self) -> tuple[tuple[str, ...], ...]:
-        """The nodes of each level, from the values to the top, in ascending order: however the paths were given, it is the same tree."""
+        """The nodes of each level, from the values to the top, in ascending order: however the
+        paths were given, it is the same tree.
+        """
         return tuple(tuple(sorted(set(level))) for level in zip(*self.paths.values(), strict=True))
 
     def name_of(self, level: int, node: int) -> str | None:
@@ -114,12 +121,16 @@ class Hierarchy:
 
     @property
     def digest(self) -> str:
-        """A digest of the content: the same however the hierarchy was given and its lines were ordered."""
+        """A digest of the content: the same however the hierarchy was given and its lines were
+        ordered.
+        """
         content = json.dumps(self.as_data(), ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def reference(self, folder: Path) -> str | None:
-        """The file that this tree was read from, seen from a folder; None where that does not hold it any more."""
+        """The file that this tree was read from, seen from a folder; None where that does not hold
+        it any more.
+        """
         if self.file is None:
             return None
         try:
@@ -135,11 +146,13 @@ class Hierarchy:
         if lacking:
             count = "one value" if lacking == 1 else f"{lacking:,} values"
             raise InputError(
-                f"the hierarchy of column {column!r} lacks {count} of the column; add a line for each."
+                f"the hierarchy of column {column!r} lacks {count} of the column; add a "
+                f"line for each."
             )
 
     def ancestors(self, levels: Sequence[Any], column: str = "") -> np.ndarray:
-        """(levels, depth) int64: for each value its nodes from itself to the top, numbered on each level as in `nodes`.
+        """(levels, depth) int64: for each value its nodes from itself to the top, numbered on each
+        level as in `nodes`.
 
         What is missing (None) has nodes of its own below the top, numbered last.
 
@@ -158,20 +171,28 @@ class Hierarchy:
         return np.array(rows, np.int64).reshape(len(rows), self.depth)
 
     def with_nodes(self, levels: Iterable[Any]) -> Hierarchy:
-        """The same tree with a path for each of these that is no value: what other tools release in place of values.
+        """The same tree with a path for each of these that is no value: what other tools release
+        in place of values.
 
-        A node above the values (the lowest of that name) stands for any of its values, and lies at their centroid. What the tree does not
-        know is a value of its own, which differs from others on all levels.
+        A node above the values (the lowest of that name) stands for any of its values, and lies at
+        their centroid. What the tree does not know is a value of its own, which differs from others
+        on all levels.
 
         >>> tree = Hierarchy.of([["Rome", "Italy", "*"], ["Bonn", "Germany", "*"]]).with_nodes(["Italy", "?"])
         >>> tree.inner, tree.paths["?"]
         ({'Italy': 1}, ('?', '?', '*'))
         """
-        some_path = {(level, name): path for path in self.paths.values() for level, name in enumerate(path)}
+        some_path = {
+            (level, name): path for path in self.paths.values() for level, name in enumerate(path)
+        }
         more: dict[str, tuple[str, ...]] = {}
         inner: dict[str, int] = {}
-        for text in (str(each) for each in levels if each is not None and self._value_of(each) is None):
-            level = next((level for level in range(1, self.depth) if (level, text) in some_path), None)
+        for text in (
+            str(each) for each in levels if each is not None and self._value_of(each) is None
+        ):
+            level = next(
+                (level for level in range(1, self.depth) if (level, text) in some_path), None
+            )
             if level is None:
                 more[text] = (text,) * (self.depth - 1) + next(iter(self.paths.values()))[-1:]
             else:
@@ -188,7 +209,8 @@ class Hierarchy:
         return self.paths[self._value_of(level) or ""]
 
     def common_ancestor(self, values: Iterable[Any]) -> str | None:
-        """The lowest node above or at all of these values; the top where one of several is missing, None if all are.
+        """The lowest node above or at all of these values; the top where one of several is missing,
+        None if all are.
 
         >>> Hierarchy.of([["a", "x", "*"], ["b", "x", "*"]]).common_ancestor(["a", None])
         '*'
@@ -198,9 +220,13 @@ class Hierarchy:
         return self.name_of(level, int(rows[0, level]))
 
     def _value_of(self, level: Any) -> str | None:
-        """The value of the hierarchy that a level of a column is: text to the letter, numbers by value."""
+        """The value of the hierarchy that a level of a column is: text to the letter, numbers by
+        value.
+        """
         if isinstance(level, bool | np.bool_):
-            return next((text for text in (str(level), str(level).lower()) if text in self.paths), None)
+            return next(
+                (text for text in (str(level), str(level).lower()) if text in self.paths), None
+            )
         if isinstance(level, numbers.Number | Decimal | np.number):
             number = _number(str(level))
             return None if number is None else self._by_number.get(number)
@@ -252,9 +278,14 @@ def _cut(text: str, delimiter: str) -> list[Row]:
 
 
 def _rows_of_dict(given: Mapping[Any, Any]) -> list[Row]:
-    """The paths of a dict from values to parents, or from values to paths (with or without the value itself)."""
+    """The paths of a dict from values to parents, or from values to paths (with or without the
+    value itself).
+    """
     entries = {_text(value): above for value, above in given.items()}
-    if all(isinstance(above, Sequence) and not isinstance(above, str | bytes) for above in entries.values()):
+    if all(
+        isinstance(above, Sequence) and not isinstance(above, str | bytes)
+        for above in entries.values()
+    ):
         paths = {value: tuple(map(_text, above)) for value, above in entries.items()}
         if not all(path[:1] == (value,) for value, path in paths.items()):
             paths = {value: (value, *path) for value, path in paths.items()}
@@ -269,7 +300,9 @@ def _rows_of_dict(given: Mapping[Any, Any]) -> list[Row]:
         while path[-1] in parents:
             path.append(parents[path[-1]])
             if len(path) > len(parents) + 1:
-                raise InputError(f"entry {number} of the hierarchy leads round in a circle; mend it.")
+                raise InputError(
+                    f"entry {number} of the hierarchy leads round in a circle; mend it."
+                )
         rows.append((f"entry {number}", tuple(path)))
     if parents and not rows:
         raise InputError("the entries of the hierarchy lead round in a circle; mend them.")
@@ -287,7 +320,8 @@ def _rows_of_table(given: Any) -> list[Row]:
         ) from None
     columns = [frame[name].to_list() for name in frame.columns]
     return [
-        (f"row {number}", tuple(map(_text, row))) for number, row in enumerate(zip(*columns, strict=True), 1)
+        (f"row {number}", tuple(map(_text, row)))
+        for number, row in enumerate(zip(*columns, strict=True), 1)
     ]
 
 
@@ -297,7 +331,8 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
         raise InputError(f"the hierarchy{of} is empty; it needs a path from each value to the top.")
     if not rows[0][1]:
         raise InputError(
-            f"{rows[0][0]} of the hierarchy{of} is empty; it needs a path from the value to the top."
+            f"{rows[0][0]} of the hierarchy{of} is empty; it needs a path from the value "
+            f"to the top."
         )
     first, width = rows[0][0], len(rows[0][1])
     paths: dict[str, tuple[str, ...]] = {}
@@ -305,7 +340,8 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
     for where, path in rows:
         if len(path) != width:
             raise InputError(
-                f"{where} of the hierarchy{of} has {_levels(len(path))}, {first} has {width}; all paths need the same number."
+                f"{where} of the hierarchy{of} has {_levels(len(path))}, {first} has "
+                f"{width}; all paths need the same number."
             )
         if "" in path[1:]:
             raise InputError(f"{where} of the hierarchy{of} has an empty node; name it.")
@@ -314,7 +350,8 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
             if parent != path[level + 1]:
                 what = "a value" if level == 0 else f"a node of level {level + 1}"
                 raise InputError(
-                    f"{before} and {where} of the hierarchy{of} give {what} two parents; each needs one."
+                    f"{before} and {where} of the hierarchy{of} give {what} two parents; "
+                    f"each needs one."
                 )
         paths.setdefault(path[0], path)
     if width < 2:
@@ -324,7 +361,8 @@ def _checked(rows: Sequence[Row], of: str = "") -> dict[str, tuple[str, ...]]:
     other = [where for where, path in rows if path[-1] != rows[0][1][-1]]
     if other:
         raise InputError(
-            f"{first} and {other[0]} of the hierarchy{of} end in different tops; add one above them."
+            f"{first} and {other[0]} of the hierarchy{of} end in different tops; add one "
+            f"above them."
         )
     return paths
 

@@ -1,6 +1,8 @@
-"""What a declared parameter takes, as JSON Schema: for editors of settings files, and for the check of such a file.
+"""What a declared parameter takes, as JSON Schema: for editors of settings files, and for the check
+of such a file.
 
-A declaration of another room brings its own as `json_schema`. One that is not known takes anything here; its `parse` decides anyway.
+A declaration of another room brings its own as `json_schema`. One that is not known takes anything
+here; its `parse` decides anyway.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ def schema_of(declared: Parameter) -> Schema:
 
 def _usual(declared: Parameter) -> Schema:
     usual = declared.default
-    return {"default": list(usual) if isinstance(usual, tuple) else usual} if usual is not None else {}
+    return (
+        {"default": list(usual) if isinstance(usual, tuple) else usual} if usual is not None else {}
+    )
 
 
 def _by_type(declared: Parameter) -> Schema:
@@ -117,7 +121,10 @@ def _of_columns(declared: ByColumn) -> Schema:
             said = by_column({"anyOf": [levels, TEXT, {"const": True}]})
             return {"anyOf": [said, *one_or_several({"type": ["string", "integer"]})["anyOf"]]}
         case Hierarchies():
-            paths = {"type": "array", "items": {"type": "array", "items": {"type": ["string", "number"]}}}
+            paths = {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": ["string", "number"]}},
+            }
             return by_column({"anyOf": [TEXT, paths, {"type": "object"}]})
         case NewNames():
             return by_column(TEXT)
@@ -138,7 +145,8 @@ def by_column(each: Schema) -> Schema:
 
 
 def fits(value: Any, schema: Schema) -> bool:
-    """Whether a value is of the shape that a schema of ours asks for; ranges are left to `parse`, which has the sentences.
+    """Whether a value is of the shape that a schema of ours asks for; ranges are left to
+    `parse`, which has the sentences.
 
     >>> fits(5, {"type": "integer"}), fits(True, {"type": "integer"}), fits(["a"], {"type": "array", "items": {"type": "integer"}})
     (True, False, False)

@@ -1,7 +1,8 @@
-"""Parameters that say what columns hold: their kinds, orders, special codes, and what groups release of them.
+"""Parameters that say what columns hold: their kinds, orders, special codes, and what groups
+release of them.
 
-All but lists of names are given by column: a dictionary in Python, column=… on a command line. This module imports no arrays, so that
-help is shown at once.
+All but lists of names are given by column: a dictionary in Python, column=… on a command line. This
+module imports no arrays, so that help is shown at once.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class ByColumn:
 
     def _refuse(self) -> NoReturn:
         raise InputError(
-            f"{self.name} must name columns and what is said of each, as {self.describes} (in Python a dictionary)."
+            f"{self.name} must name columns and what is said of each, as "
+            f"{self.describes} (in Python a dictionary)."
         )
 
 
@@ -99,7 +101,9 @@ class WordByColumn(ByColumn):
 
     def _checked(self, column: str, given: Any) -> str:
         if not isinstance(given, str) or given not in self.choices:
-            raise InputError(f"{self.name} of column {column!r} must be one of {', '.join(self.choices)}.")
+            raise InputError(
+                f"{self.name} of column {column!r} must be one of {', '.join(self.choices)}."
+            )
         return str(given)
 
 
@@ -119,18 +123,22 @@ class WeightByColumn(ByColumn):
             number = math.nan if isinstance(given, bool) else float(given)
         if not (math.isfinite(number) and number > 0.0):
             raise InputError(f"{self.name} of column {column!r} must be a number above 0.")
-        if not 1.0 / LARGEST_WEIGHT <= number <= LARGEST_WEIGHT:  # squares of distances would leave float64
+        # squares of distances would leave float64
+        if not 1.0 / LARGEST_WEIGHT <= number <= LARGEST_WEIGHT:
             raise InputError(
-                f"{self.name} of column {column!r} must lie between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
+                f"{self.name} of column {column!r} must lie between "
+                f"{1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
             )
         return number
 
 
 @dataclass(frozen=True)
 class Orders(ByColumn):
-    """A parameter that takes the levels of columns in their order, or names of columns whose type or numbers carry it.
+    """A parameter that takes the levels of columns in their order, or names of columns whose type
+    or numbers carry it.
 
-    On a command line and as text an order is typed with < between its levels, or read from a file with a level a line.
+    On a command line and as text an order is typed with < between its levels, or read from a file
+    with a level a line.
 
     >>> orders = Orders("ordinal", "which columns have an order")
     >>> orders.parse("education=P < S < PS"), orders.parse(["education", "age"])
@@ -140,7 +148,9 @@ class Orders(ByColumn):
     describes: str = 'column, "column=LOWEST<NEXT<HIGHEST" or column=@FILE with a level a line'
 
     def _pairs(self, value: Any) -> list[tuple[Any, Any]]:
-        return super()._pairs([value] if isinstance(value, int) and not isinstance(value, bool) else value)
+        return super()._pairs(
+            [value] if isinstance(value, int) and not isinstance(value, bool) else value
+        )
 
     def _typed(self, text: Any) -> tuple[Any, Any]:
         if not isinstance(text, str):
@@ -153,12 +163,16 @@ class Orders(ByColumn):
         if not isinstance(given, Mapping):
             return given
         return {
-            name: f"@{folder / said[1:]}" if isinstance(said, str) and said.startswith("@") else said
+            name: f"@{folder / said[1:]}"
+            if isinstance(said, str) and said.startswith("@")
+            else said
             for name, said in given.items()
         }
 
     def file_form(self, column: str, levels: Any, folder: Path | None) -> Any:
-        """What a file of settings says of one column: its levels, or true where its type or its numbers carry the order."""
+        """What a file of settings says of one column: its levels, or true where its type or its
+        numbers carry the order.
+        """
         return True if levels is None else list(levels)
 
     def _checked(self, column: str, given: Any) -> tuple[Any, ...] | None:
@@ -172,12 +186,15 @@ class Orders(ByColumn):
             self._refuse()
         levels = tuple(map(self._level, given))
         if not levels or "" in levels:
-            raise InputError(f"the order of column {column!r} has an empty level; give each a name.")
+            raise InputError(
+                f"the order of column {column!r} has an empty level; give each a name."
+            )
         for position, level in enumerate(levels, 1):
             first = levels.index(level) + 1
             if first != position:
                 raise InputError(
-                    f"the order of column {column!r} has one level twice, in places {first} and {position}; leave one out."
+                    f"the order of column {column!r} has one level twice, in places "
+                    f"{first} and {position}; leave one out."
                 )
         return levels
 
@@ -199,7 +216,8 @@ class Orders(ByColumn):
                 text = file.read(LONGEST_ORDER)
         except (OSError, ValueError):
             raise InputError(
-                f"the order of column {column!r} cannot be read from {str(path)!r}; name a file in UTF-8 with a level a line."
+                f"the order of column {column!r} cannot be read from {str(path)!r}; name "
+                "a file in UTF-8 with a level a line."
             ) from None
         return [line for line in text.split("\n") if line]
 
@@ -210,7 +228,9 @@ class Orders(ByColumn):
 
 @dataclass(frozen=True)
 class Hierarchies(ByColumn):
-    """A parameter that takes trees over the values of columns: a file, in Python also a table or a dictionary."""
+    """A parameter that takes trees over the values of columns: a file, in Python also a table or a
+    dictionary.
+    """
 
     describes: str = "column=FILE"
 
@@ -224,10 +244,15 @@ class Hierarchies(ByColumn):
         """What a file in this folder says, with the files it names where they are."""
         if not isinstance(given, Mapping):
             return given
-        return {name: str(folder / tree) if isinstance(tree, str) else tree for name, tree in given.items()}
+        return {
+            name: str(folder / tree) if isinstance(tree, str) else tree
+            for name, tree in given.items()
+        }
 
     def file_form(self, column: str, tree: Any, folder: Path | None) -> Any:
-        """What a file of settings says of one column: the file of its tree, seen from the folder, or the tree itself."""
+        """What a file of settings says of one column: the file of its tree, seen from the folder,
+        or the tree itself.
+        """
         return (tree.reference(folder) if folder else None) or tree.as_data()
 
     def _checked(self, column: str, given: Any) -> Any:
@@ -236,17 +261,21 @@ class Hierarchies(ByColumn):
         return given if isinstance(given, Hierarchy) else Hierarchy.of(given)
 
     def public_form(self, given: Any) -> Any:
-        """The digest of each tree: whoever has the file can tell that it is the one, and its values stay inside."""
+        """The digest of each tree: whoever has the file can tell that it is the one, and its values
+        stay inside.
+        """
         from microagg.table.hierarchy import Hierarchy
 
         return {
-            name: tree if isinstance(tree, str) else Hierarchy.of(tree).digest for name, tree in given.items()
+            name: tree if isinstance(tree, str) else Hierarchy.of(tree).digest
+            for name, tree in given.items()
         }
 
 
 @dataclass(frozen=True)
 class Codes(ByColumn):
-    """A parameter that takes codes for columns; those that are written as numbers are numbers, so that they match by value.
+    """A parameter that takes codes for columns; those that are written as numbers are numbers,
+    so that they match by value.
 
     >>> Codes("special", "").parse("AGEYOUNG=97,refused"), Codes("special", "").parse({"AGEYOUNG": 97})
     ({'AGEYOUNG': (97, 'refused')}, {'AGEYOUNG': (97,)})
@@ -282,7 +311,8 @@ class Codes(ByColumn):
                 if math.isfinite(number):
                     return int(number) if number.is_integer() else number
         raise InputError(
-            f"{self.name} codes of column {column!r} must be numbers or texts; what is empty or NaN is missing anyway."
+            f"{self.name} codes of column {column!r} must be numbers or texts; what is "
+            "empty or NaN is missing anyway."
         )
 
 
@@ -305,13 +335,20 @@ class Markers(Names):
         if isinstance(value, str):
             return value.strip()
         with contextlib.suppress(TypeError, ValueError, OverflowError):
-            if value is not None and not isinstance(value, bool) and math.isfinite(number := float(value)):
+            if (
+                value is not None
+                and not isinstance(value, bool)
+                and math.isfinite(number := float(value))
+            ):
                 return str(int(number)) if number.is_integer() else repr(number)
-        raise InputError(f"{self.name} must be a list of texts or numbers that stand for missing values.")
+        raise InputError(
+            f"{self.name} must be a list of texts or numbers that stand for missing values."
+        )
 
 
 def as_number(text: str) -> int | float | str:
-    """The number that a text is; the text itself where it is none, or a code that begins with zeros.
+    """The number that a text is; the text itself where it is none, or a code that begins with
+    zeros.
 
     >>> as_number("97"), as_number("9.5"), as_number("007"), as_number("refused")
     (97, 9.5, '007', 'refused')
@@ -326,36 +363,42 @@ def as_number(text: str) -> int | float | str:
 
 KINDS = WordByColumn(
     "kinds",
-    "What a column holds: numeric, ordinal (levels with an order) or nominal (categories); wins over its type.",
+    "What a column holds: numeric, ordinal (levels with an order) or nominal "
+    "(categories); wins over its type.",
     describes="column=KIND",
     choices=tuple(kind.value for kind in Kind),
 )
 NOMINAL = Names("nominal", "Columns of categories without an order, also where they are numbers.")
 ORDINAL = Orders(
     "ordinal",
-    "A column of levels and their order, the lowest first; the name alone where its type or its numbers carry the order.",
+    "A column of levels and their order, the lowest first; the name alone where its type "
+    "or its numbers carry the order.",
 )
 IMPORTANCE = WeightByColumn(
     "importance", "How many times squared distances in a column count; above 0, 1 if not given."
 )
 AGGREGATE = WordByColumn(
     "aggregate",
-    "What a group releases of a column; by default the mean of numbers, the median of levels, the mode of categories. Of the "
+    "What a group releases of a column; by default the mean of numbers, the median of "
+    "levels, the mode of categories. Of the "
     "weight: mean, keep or drop.",
     describes="column=WORD",
     choices=tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT))),
 )
 HIERARCHY = Hierarchies(
-    "hierarchy", "A tree over the values of a column: a file with value;parent;…;top in each line, no header."
+    "hierarchy",
+    "A tree over the values of a column: a file with value;parent;…;top in each line, no header.",
 )
 MISSING = Choice(
     "missing",
     ("group", "error", "drop"),
     "group",
-    "What happens to records with missing quasi-identifiers: grouped with what they are like, refused, or left out.",
+    "What happens to records with missing quasi-identifiers: grouped with what they are "
+    "like, refused, or left out.",
 )
 SPECIAL = Codes(
-    "special", "Codes in a column of numbers or levels that are none: not applicable, refused and the like."
+    "special",
+    "Codes in a column of numbers or levels that are none: not applicable, refused and the like.",
 )
 NA = Markers("na", "Further markers of missing values; what is empty is missing anyway.")
 OF_COLUMNS = (KINDS, NOMINAL, ORDINAL, IMPORTANCE, AGGREGATE, HIERARCHY, SPECIAL, NA)
@@ -381,7 +424,9 @@ def column_settings(**given: Any) -> ColumnSettings:
     ):
         first, by = answers.setdefault(name, (kind, said_by))
         if first is not kind:
-            raise InputError(f"column {name!r} is {first} by {by} and {kind} by {said_by}; choose one.")
+            raise InputError(
+                f"column {name!r} is {first} by {by} and {kind} by {said_by}; choose one."
+            )
     asked = ColumnSettings(
         kinds={name: kind for name, (kind, _) in answers.items()},
         levels={name: levels for name, levels in parsed["ordinal"].items() if levels is not None},
@@ -396,12 +441,15 @@ def column_settings(**given: Any) -> ColumnSettings:
 
 
 def _check_two_meanings(asked: ColumnSettings) -> None:
-    """What stands for a missing value is neither a special code nor a level, and a code is no level."""
+    """What stands for a missing value is neither a special code nor a level, and a code is no
+    level.
+    """
     markers = {as_number(marker) for marker in asked.na}
     for name in dict.fromkeys((*asked.special, *asked.levels)):
         codes = set(asked.special.get(name, ()))
         levels = {
-            as_number(level) if isinstance(level, str) else level for level in asked.levels.get(name, ())
+            as_number(level) if isinstance(level, str) else level
+            for level in asked.levels.get(name, ())
         }
         for what, both in (
             ("special and among na", codes & markers),
@@ -409,4 +457,6 @@ def _check_two_meanings(asked: ColumnSettings) -> None:
             ("among its levels and among na", levels & markers),
         ):
             if both:
-                raise InputError(f"column {name!r} has a code that is {what}; it can be one of them only.")
+                raise InputError(
+                    f"column {name!r} has a code that is {what}; it can be one of them only."
+                )

@@ -1,4 +1,5 @@
-"""Sums that hold between columns in every record: finding them, and keeping them when values are rounded.
+"""Sums that hold between columns in every record: finding them, and keeping them when values are
+rounded.
 
 A relation is a set of two to four columns, each with the coefficient 1 or -1, that add up to 0 in
 every record without a gap in them.
@@ -36,7 +37,9 @@ _ROUNDING = {False: 2e-15, True: 5e-7}  # the same of one record: what storing a
 
 @dataclass
 class RelationTotals:
-    """Random totals of columns, over all records and over those without any gap; chunks can be added up."""
+    """Random totals of columns, over all records and over those without any gap; chunks can be
+    added up.
+    """
 
     width: int
     records: int = 0
@@ -58,7 +61,9 @@ class RelationTotals:
 
     @staticmethod
     def of(values: np.ndarray, columns: Sequence[int], first: int = 0) -> RelationTotals:
-        """Add up columns of a table, or of a chunk that begins with record `first`; NaN where a cell has no value."""
+        """Add up columns of a table, or of a chunk that begins with record `first`; NaN where a
+        cell has no value.
+        """
         found, every = RelationTotals(len(columns)), list(columns) == list(range(values.shape[1]))
         for start in range(0, len(values), RUN):
             run = values[start : start + RUN]
@@ -98,7 +103,8 @@ class RelationTotals:
         self.least, self.most = np.minimum(self.least, more.least), np.maximum(self.most, more.most)
 
     def candidates(self, singles: Sequence[bool]) -> list[Relation]:
-        """Return what may be a relation: those of columns without gaps, and of all on complete records.
+        """Return what may be a relation: those of columns without gaps, and of all on complete
+        records.
 
         `singles` says which columns were stored in single precision.
         """
@@ -166,7 +172,9 @@ def _matching(
 def _pairs_of_pairs(
     a: np.ndarray, b: np.ndarray, sign: np.ndarray, value: np.ndarray, slack: np.ndarray
 ) -> list[list[tuple[int, int]]]:
-    """Return two sums of two columns each that are equal, or equal with another sign, as four terms."""
+    """Return two sums of two columns each that are equal, or equal with another sign, as four
+    terms.
+    """
     order = np.argsort(np.abs(value), kind="stable")
     a, b, sign, value, slack = a[order], b[order], sign[order], value[order], slack[order]
     sizes, found, widest = np.abs(value), [], 2.0 * slack.max(initial=0.0)
@@ -200,12 +208,16 @@ def relation_of(rule: Rule, names: Sequence[str]) -> Relation:
     ((0, 1), (1, 1), (2, -1))
     """
     places = list(names)
-    terms = [(places.index(rule.left), -1), *((places.index(name), sign) for sign, name in rule.terms)]
+    terms = [
+        (places.index(rule.left), -1),
+        *((places.index(name), sign) for sign, name in rule.terms),
+    ]
     return _relation(terms)
 
 
 def rule_of(relation: Relation, names: Sequence[str]) -> Rule:
-    """Return a relation as a rule: solved for the column that is the sum of all others, if there is one.
+    """Return a relation as a rule: solved for the column that is the sum of all others, if there is
+    one.
 
     >>> rule_of(((0, 1), (1, 1), (2, -1)), ["wage", "other", "total"]).text
     'total = wage + other'
@@ -215,7 +227,9 @@ def rule_of(relation: Relation, names: Sequence[str]) -> Rule:
     alone = [side[-1] for side in (negative, positive) if len(side) == 1]
     left = alone[0] if alone else relation[0][0]
     side = next(coefficient for column, coefficient in relation if column == left)
-    terms = [(-side * coefficient, names[column]) for column, coefficient in relation if column != left]
+    terms = [
+        (-side * coefficient, names[column]) for column, coefficient in relation if column != left
+    ]
     return Rule(names[left], tuple(sorted(terms, key=lambda term: -term[0])))
 
 
@@ -239,11 +253,16 @@ class Confirmed:
     @property
     def holds(self) -> bool:
         """Whether it holds in all records, and in enough of them to be no chance."""
-        return self.missed == 0 and self.complete >= FEWEST_RECORDS and self.telling >= FEWEST_TELLING
+        return (
+            self.missed == 0 and self.complete >= FEWEST_RECORDS and self.telling >= FEWEST_TELLING
+        )
 
 
 def confirm(
-    values: np.ndarray, columns: Sequence[int], relations: Sequence[Relation], singles: Sequence[bool]
+    values: np.ndarray,
+    columns: Sequence[int],
+    relations: Sequence[Relation],
+    singles: Sequence[bool],
 ) -> list[Confirmed]:
     """Count for each relation the records in which it can be seen, and in which it does not hold.
 
@@ -257,7 +276,11 @@ def confirm(
     for start in range(0, len(values), RUN):
         run = values[start : start + RUN]
         for place, relation in enumerate(relations):
-            total, size, filled = np.zeros(len(run)), np.zeros(len(run)), np.zeros(len(run), np.int64)
+            total, size, filled = (
+                np.zeros(len(run)),
+                np.zeros(len(run)),
+                np.zeros(len(run), np.int64),
+            )
             for column, coefficient in relation:
                 own = run[:, columns[column]]
                 total += coefficient * own
@@ -276,7 +299,9 @@ def confirm(
 
 @dataclass(frozen=True)
 class KeptSums:
-    """Columns that are made of others: by their places, the places of the parts and how often each counts."""
+    """Columns that are made of others: by their places, the places of the parts and how often each
+    counts.
+    """
 
     of_parts: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
 
@@ -312,13 +337,17 @@ class KeptSums:
         return KeptSums(solved), kept
 
     def precisions(self, own: Sequence[Precision]) -> list[Precision]:
-        """Return what columns are rounded to so that sums have no more decimals than their columns."""
+        """Return what columns are rounded to so that sums have no more decimals than their
+        columns.
+        """
         found = list(own)
         for column, parts in self.of_parts.items():
             limit = own[column].decimals
             for part in parts:
                 decimals = found[part].decimals
-                if own[column].reason != "spread" and None not in (limit, decimals) and limit < decimals:  # pyright: ignore
+                if own[column].reason == "spread" or limit is None or decimals is None:
+                    continue
+                if limit < decimals:
                     found[part] = replace(found[part], decimals=limit)
         for column, parts in self.of_parts.items():
             decimals = [found[part].decimals for part in parts]
@@ -330,7 +359,9 @@ class KeptSums:
     def applied(
         self, rounded: Mapping[int, np.ndarray], precisions: Sequence[Precision]
     ) -> dict[int, np.ndarray]:
-        """Return the columns that are sums, from the rounded values of all; NaN where a group releases none."""
+        """Return the columns that are sums, from the rounded values of all; NaN where a group
+        releases none.
+        """
         found = {}
         for column, parts in self.of_parts.items():
             total = np.zeros_like(rounded[column])
@@ -344,7 +375,10 @@ class KeptSums:
 
 def _substituted(parts: Mapping[int, int], part: int, own: Mapping[int, int]) -> dict[int, int]:
     """Return a sum with one of its parts replaced by the parts of that one."""
-    times, found = parts.get(part, 0), {each: count for each, count in parts.items() if each != part}
+    times, found = (
+        parts.get(part, 0),
+        {each: count for each, count in parts.items() if each != part},
+    )
     for each, count in own.items():
         found[each] = found.get(each, 0) + times * count
     return {each: count for each, count in found.items() if count}

@@ -1,4 +1,6 @@
-"""New names for columns, as a parameter. This module imports no arrays, so that help is shown at once."""
+"""New names for columns, as a parameter. This module imports no arrays, so that help is shown at
+once.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class NewNames(ByColumn):
     describes: str = "column=new name"
 
     def parse(self, value: Any) -> dict[str, str]:
-        """The new names by the old ones; no two columns get one name, and no new name is an old one."""
+        """The new names by the old ones; no two columns get one name, and no new name is an old
+        one.
+        """
         names: dict[str, str] = super().parse(value)
         names = {old: new for old, new in names.items() if old != new}
         twice = [new for new in names.values() if list(names.values()).count(new) > 1]
@@ -29,17 +33,23 @@ class NewNames(ByColumn):
         again = [new for new in names.values() if new in names]
         if again:
             raise InputError(
-                f"{self.name} gives a column the name {again[0]!r}, which another one has in the table; choose a new one."
+                f"{self.name} gives a column the name {again[0]!r}, which another one "
+                f"has in the table; choose a new one."
             )
         return names
 
     def _as_name(self, column: Any) -> str:
-        return "" if column == "" else super()._as_name(column)  # a column without a name can get one
+        # a column without a name can get one
+        return "" if column == "" else super()._as_name(column)
 
     def _checked(self, column: str, given: Any) -> str:
         if not isinstance(given, str) or not given or not given.isprintable():
-            raise InputError(f"{self.name} of column {column!r} must be a name: text that can be printed.")
+            raise InputError(
+                f"{self.name} of column {column!r} must be a name: text that can be printed."
+            )
         return str(given)
 
 
-RENAME = NewNames("rename", "A new name for a column of the release, where its file cannot have the old one.")
+RENAME = NewNames(
+    "rename", "A new name for a column of the release, where its file cannot have the old one."
+)

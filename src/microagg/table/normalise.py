@@ -15,12 +15,14 @@ from microagg.table.columns.arrow import compute as pc
 
 # "007" is a code, no number
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-# ASCII that may be a number, or has blanks (as Python takes them) that a meaning does not have; all else means its small letters
+# ASCII that may be a number, or has blanks (as Python takes them) that a meaning does not have; all
+# else means its small letters
 _ODD = r"^[+-]?\.?[0-9]|^ | $|  |[\t-\r\x1c-\x1f]"
 
 
 def normalise(text: str) -> str | Decimal:
-    """What a text is compared by: its value where it is a number, else what case, width and blanks leave of it.
+    """What a text is compared by: its value where it is a number, else what case, width and blanks
+    leave of it.
 
     >>> normalise("100.0") == normalise("1e2"), normalise("  H I V"), normalise("007")
     (True, 'h i v', '007')
@@ -41,20 +43,26 @@ def outline_of(text: str) -> str | Decimal:
     if not isinstance(meaning, str):
         return meaning
     return (
-        "".join(mark for mark in unicodedata.normalize("NFKD", meaning) if mark.isalnum() or mark in "+-<=>%")
+        "".join(
+            mark
+            for mark in unicodedata.normalize("NFKD", meaning)
+            if mark.isalnum() or mark in "+-<=>%"
+        )
         or meaning
     )
 
 
 def merged(texts: Sequence[str | None], key: Callable[[str], Any]) -> tuple[np.ndarray, int]:
-    """For each text the place of the first one with the same key, and how many are not the first; gaps stay by themselves.
+    """For each text the place of the first one with the same key, and how many are not the first;
+    gaps stay by themselves.
 
     >>> merged(["flu", "Flu", None], normalise)[0].tolist()
     [0, 0, 2]
     """
     places: dict[Any, int] = {}
     first = [
-        places.setdefault(None if text is None else (key(text),), place) for place, text in enumerate(texts)
+        places.setdefault(None if text is None else (key(text),), place)
+        for place, text in enumerate(texts)
     ]
     return np.array(first, np.int64), len(first) - len(places)
 
@@ -69,7 +77,8 @@ def merged_by_spelling(texts: pa.Array) -> tuple[np.ndarray, int]:
 
 
 def keys_of(texts: pa.Array) -> pa.Array:
-    """Texts that are equal where `normalise` is, with Python called for odd ones only: a column may hold a million of them.
+    """Texts that are equal where `normalise` is, with Python called for odd ones only: a column may
+    hold a million of them.
 
     >>> keys_of(pa.array(["HIV", "hiv ", "1e2", "100.0", None])).to_pylist()
     ['hiv', 'hiv', ' 1e2', ' 1e2', None]

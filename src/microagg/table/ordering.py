@@ -1,4 +1,6 @@
-"""Columns on a scale: numbers, dates and times as float64, and ordered categories by their places."""
+"""Columns on a scale: numbers, dates and times as float64, and ordered categories by their
+places.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ DIGITS = 15
 
 
 class ValueFrequencies(NamedTuple):
-    """Which records the cells of a column stand for, where it holds the different ones of a larger table: for what is said of wrong cells."""
+    """Which records the cells of a column stand for, where it holds the different ones of a larger
+    table: for what is said of wrong cells.
+    """
 
     counts: np.ndarray
     """(cells,): how many records each stands for."""
@@ -29,10 +33,13 @@ class ValueFrequencies(NamedTuple):
     """(cells,): the number of the first of them, from 0."""
 
 
-def numbers_of(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None = None) -> np.ndarray:
+def numbers_of(
+    column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None = None
+) -> np.ndarray:
     """A column without atoms (these are null) as float64, NaN where it is null.
 
-    Dates, times, and numbers too long for float64 are exact differences from the least one. Infinite values are refused.
+    Dates, times, and numbers too long for float64 are exact differences from the least one.
+    Infinite values are refused.
 
     >>> import datetime
     >>> numbers_of(pa.chunked_array([[datetime.date(2024, 3, 1), None, datetime.date(2024, 2, 28)]]), "born").tolist()
@@ -50,19 +57,24 @@ def numbers_of(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | 
         return _differences(column)
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-            raise InputError(f"column {name!r} holds nothing that is a number; call it nominal or ordinal.")
+            raise InputError(
+                f"column {name!r} holds nothing that is a number; call it nominal or ordinal."
+            )
         column = pc.cast(pc.cast(column, pa.int8()), pa.float64())
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
         row = (row if standing is None else int(standing.rows[row])) + 1
         raise InputError(
-            f"column {name!r}, row {row} (header not counted): infinite value; mend it, or declare it special."
+            f"column {name!r}, row {row} (header not counted): infinite value; mend it, "
+            f"or declare it special."
         )
     return numbers
 
 
-def _parsed(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None) -> pa.ChunkedArray:
+def _parsed(
+    column: pa.ChunkedArray, name: str, standing: ValueFrequencies | None
+) -> pa.ChunkedArray:
     """Text as numbers."""
     trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^\+", "")
     try:
@@ -71,7 +83,8 @@ def _parsed(column: pa.ChunkedArray, name: str, standing: ValueFrequencies | Non
         number = pc.match_substring_regex(trimmed, r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
         wrong = _records(np.asarray(pc.fill_null(pc.invert(number), False)).astype(bool), standing)
         raise InputError(
-            f"column {name!r} is to be numeric and holds text that is no number in {wrong:,} records; "
+            f"column {name!r} is to be numeric and holds text that is no number in "
+            f"{wrong:,} records; "
             "mend it, name the markers of missing values with na, or call the column nominal."
         ) from None
 
@@ -93,9 +106,9 @@ def _differences(column: pa.ChunkedArray) -> np.ndarray:
         return np.full(len(column), np.nan)
     filled = pc.fill_null(column, pa.scalar(ends["min"], column.type)).to_numpy()
     # modulo 2^64 the difference of any two is right
-    apart = filled.astype(np.int64 if filled.dtype.kind == "i" else np.uint64).view(np.uint64) - np.uint64(
-        ends["min"] % 2**64
-    )
+    apart = filled.astype(np.int64 if filled.dtype.kind == "i" else np.uint64).view(
+        np.uint64
+    ) - np.uint64(ends["min"] % 2**64)
     return np.where(np.asarray(column.is_null()), np.nan, apart.astype(np.float64))
 
 
@@ -117,7 +130,8 @@ def places_among(
     exact: bool,
     standing: ValueFrequencies | None = None,
 ) -> tuple[np.ndarray, int]:
-    """The place of each cell among declared levels, -1 where it is null; how many values are another spelling of a level.
+    """The place of each cell among declared levels, -1 where it is null; how many values are
+    another spelling of a level.
 
     >>> places_among(["low", "high"], pa.chunked_array([["high", "Low", None]]), "risk", exact=False)[0].tolist()
     [1, 0, -1]
@@ -131,14 +145,16 @@ def places_among(
     lacking = _records(places[codes] == len(levels), standing)
     if lacking:
         raise InputError(
-            f"the order given for column {name!r} lacks a level that occurs, in {lacking:,} records; add all levels to it."
+            f"the order given for column {name!r} lacks a level that occurs, in "
+            f"{lacking:,} records; add all levels to it."
         )
     used = places[:-1]
     return places[codes], len(used) - len(np.unique(used))
 
 
 def places_of_values(column: pa.ChunkedArray, *, exact: bool) -> tuple[np.ndarray, int]:
-    """The place of each cell among the values that occur: numbers and times by size, text by code point; -1 where it is null.
+    """The place of each cell among the values that occur: numbers and times by size, text by code
+    point; -1 where it is null.
 
     >>> places_of_values(pa.chunked_array([[7, None, 3]]), exact=False)[0].tolist()
     [1, -1, 0]
@@ -157,12 +173,16 @@ def places_of_values(column: pa.ChunkedArray, *, exact: bool) -> tuple[np.ndarra
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
-    """For each cell the place of its value among the different ones, -1 where it is null; and these."""
+    """For each cell the place of its value among the different ones, -1 where it is null; and
+    these.
+    """
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     encoded = pc.dictionary_encode(column).combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    return np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int64), encoded.dictionary.to_pylist()
+    return np.asarray(pc.fill_null(encoded.indices, -1)).astype(
+        np.int64
+    ), encoded.dictionary.to_pylist()
 
 
 def _by_meaning(value: Any) -> Any:

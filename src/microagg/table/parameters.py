@@ -1,7 +1,8 @@
-"""Parameters, declared: name, what may be given, default, help. Methods and settings use the same declarations.
+"""Parameters, declared: name, what may be given, default, help. Methods and settings use the same
+declarations.
 
-A declaration is all that the command line, a manifest, a form or a check needs to know of a parameter. This module imports no
-arrays, so that help is shown at once.
+A declaration is all that the command line, a manifest, a form or a check needs to know of a
+parameter. This module imports no arrays, so that help is shown at once.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class Number:
         return f"{'whole number' if self.whole else 'number'} from {self.low:g} to {self.high:g}"
 
     def parse(self, value: Any) -> float | None:
-        """The value as a number, if it is one and within bounds; None only where that is the default."""
+        """The value as a number, if it is one and within bounds; None only where that is the
+        default.
+        """
         if value is None and self.default is None:
             return None
         number = float("nan")
@@ -111,14 +114,16 @@ class Effort:
             return float(Number(self.name, 0, MOST_STEPS, 0, self.help).parse(value) or 0.0)
         except InputError:
             raise InputError(
-                f"{self.name} must be one of {', '.join(self.words)}, or a number of steps for each record "
+                f"{self.name} must be one of {', '.join(self.words)}, or a number of "
+                f"steps for each record "
                 f"from 0 to {MOST_STEPS:g}."
             ) from None
 
 
 @dataclass(frozen=True)
 class Names:
-    """A parameter that takes names of columns: one, or a list of them. Columns of a matrix are named by their numbers.
+    """A parameter that takes names of columns: one, or a list of them. Columns of a matrix are
+    named by their numbers.
 
     >>> Names("quasi", "what others may know").parse("age"), Names("quasi", "").parse([0, "age"])
     (('age',), ('0', 'age'))
@@ -163,7 +168,9 @@ class ColumnName:
         """The name; None where there is none."""
         names = () if value is None else Names(self.name, self.help).parse(value)
         if len(set(names)) > 1:
-            raise InputError(f"{self.name} takes one column, but {len(names)} were named; {self.others}.")
+            raise InputError(
+                f"{self.name} takes one column, but {len(names)} were named; {self.others}."
+            )
         return names[0] if names else None
 
 
@@ -197,10 +204,12 @@ class MultiChoice:
 
 @dataclass(frozen=True)
 class Caps:
-    """A parameter that takes, for columns by their names, the values beyond which theirs are not let.
+    """A parameter that takes, for columns by their names, the values beyond which theirs are not
+    let.
 
-    One limit is the highest; two are the lowest and the highest, None where there is none. A limit is a number, or a
-    percentile such as "99.5%". On a command line, and as text, a pair has a colon in its middle: income=1%:99%.
+    One limit is the highest; two are the lowest and the highest, None where there is none. A limit
+    is a number, or a percentile such as "99.5%". On a command line, and as text, a pair has a colon
+    in its middle: income=1%:99%.
 
     >>> caps = Caps("cap", "what values may be")
     >>> caps.parse({"income": "99.50 %", "rent": (0, 2000)})
@@ -219,7 +228,9 @@ class Caps:
         given = [value] if isinstance(value, str) else () if value is None else value
         if isinstance(given, Mapping):
             pairs = list(given.items())
-        elif isinstance(given, list | tuple) and all(isinstance(each, str) and "=" in each for each in given):
+        elif isinstance(given, list | tuple) and all(
+            isinstance(each, str) and "=" in each for each in given
+        ):
             pairs = [self._typed(each) for each in given]
         else:
             self._refuse()
@@ -227,7 +238,9 @@ class Caps:
         if not all(isinstance(name, str) and name for name in names):
             self._refuse()
         if len(set(names)) < len(names):
-            raise InputError(f"{self.name} was given twice for one column; give both limits as a pair.")
+            raise InputError(
+                f"{self.name} was given twice for one column; give both limits as a pair."
+            )
         return {name: self._limits(limits) for name, (_, limits) in zip(names, pairs, strict=True)}
 
     def file_form(self, column: str, limits: tuple[Any, Any], folder: Any = None) -> Any:
@@ -254,9 +267,13 @@ class Caps:
             self._refuse()
         low, high = (None if each is None else self._limit(each) for each in pair)
         if isinstance(low, str) and float(low[:-1]) > 50.0:
-            raise InputError(f"the lowest value of a {self.name} must be a percentile of at most 50%.")
+            raise InputError(
+                f"the lowest value of a {self.name} must be a percentile of at most 50%."
+            )
         if isinstance(high, str) and float(high[:-1]) < 50.0:
-            raise InputError(f"the highest value of a {self.name} must be a percentile of at least 50%.")
+            raise InputError(
+                f"the highest value of a {self.name} must be a percentile of at least 50%."
+            )
         if isinstance(low, float) and isinstance(high, float) and low >= high:
             raise InputError(f"the lowest value of a {self.name} must be below the highest.")
         return low, high
@@ -273,7 +290,8 @@ class Caps:
 
     def _refuse(self) -> NoReturn:
         raise InputError(
-            f"{self.name} must name columns and their highest value, a number or a percentile above 0% and below 100%, "
+            f"{self.name} must name columns and their highest value, a number or a "
+            f"percentile above 0% and below 100%, "
             "or a pair of their lowest and highest."
         )
 
@@ -297,7 +315,8 @@ class Flag:
 
     def parse(self, value: Any) -> bool:
         """True or False, and nothing that merely counts as such."""
-        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):  # numpy's too, without numpy
+        # numpy's too, without numpy
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return bool(value)
         raise InputError(f"{self.name} must be True or False.")
 

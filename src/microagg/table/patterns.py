@@ -24,9 +24,11 @@ def is_pattern(name: str) -> bool:
 def expand_names(
     chosen: Iterable[str], columns: Sequence[str], what: str, *, among: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return names, with those of columns that fit in place of a pattern; a pattern that fits none is an error.
+    """Return names, with those of columns that fit in place of a pattern; a pattern that fits none
+    is an error.
 
-    `what` names the setting in the error; patterns choose `among` these columns only, if any are given.
+    `what` names the setting in the error; patterns choose `among` these columns only, if any are
+    given.
 
     >>> expand_names(["q*", "age"], ["q1", "q2", "age"], "quasi")
     ('q1', 'q2', 'age')
@@ -39,7 +41,8 @@ def expand_names(
         fitting = [each for each in columns if fnmatchcase(each, name)]
         if not fitting:
             raise InputError(
-                f"{what} names {name!r}, but no column fits that pattern; the table has {list_names(columns)}."
+                f"{what} names {name!r}, but no column fits that pattern; the table has "
+                f"{list_names(columns)}."
             )
         free = set(columns if among is None else among)
         found += [each for each in fitting if each in free]

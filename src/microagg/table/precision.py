@@ -25,7 +25,8 @@ FINEST = 9  # decimals that are looked at
 MOST = 4  # a column that needs more decimals than this is taken to have no precision of its own
 ODD = 20  # one value in so many may have more decimals than the column
 DIGITS = Decimal(300)  # steps within one standard deviation: three to four significant digits of it
-NARROW = Decimal("1e-9")  # of the range: a narrower middle of the values tells nothing of their spread
+# of the range: a narrower middle of the values tells nothing of their spread
+NARROW = Decimal("1e-9")
 RUN = 65_536  # values at a time, so that they stay in the processor's cache
 _WHOLE = 2.0**53
 _ZERO = -2000  # the binary exponent of 0, below those of all other numbers
@@ -41,11 +42,14 @@ class Precision:
     """To what the means of a numeric column are rounded, and why."""
 
     decimals: int | None = None
-    """Decimals of a released mean, negative for tens and hundreds; None where nothing is rounded."""
+    """Decimals of a released mean, negative for tens and hundreds; None where nothing is rounded.
+    """
     written: int | None = None
     """The fewest decimals that all values have; None if some have more than nine."""
     reason: Reason = "own"
-    """own: all values have so many decimals; most: nearly all do; spread: it follows from the spread."""
+    """own: all values have so many decimals; most: nearly all do; spread: it follows from the
+    spread.
+    """
 
 
 @dataclass
@@ -64,7 +68,9 @@ class PrecisionFacts:
     sizes: dict[int, int] = field(default_factory=dict)
     """How many values there are of each binary exponent, 0 included."""
     needs: list[dict[int, int]] = field(default_factory=lambda: [{} for _ in range(FINEST + 1)])
-    """By decimals, of the other values: how many have so many if the usual exponent is this or more."""
+    """By decimals, of the other values: how many have so many if the usual exponent is this or
+    more.
+    """
     single: bool = False
     """Whether values were stored in single precision, which carries some seven digits."""
 
@@ -93,7 +99,8 @@ class PrecisionFacts:
         if zeros:
             self.sizes[_ZERO] = self.sizes.get(_ZERO, 0) + zeros
         self.values += len(run) - zeros
-        small = np.abs(run) <= _WHOLE  # all larger numbers of float64 are whole, which shows nothing
+        # all larger numbers of float64 are whole, which shows nothing
+        small = np.abs(run) <= _WHOLE
         whole = small & (run == np.rint(run))
         self.passed += int(whole.sum()) - zeros
         left = run[small & ~whole]
@@ -124,7 +131,9 @@ class PrecisionFacts:
                 mine[exponent] = mine.get(exponent, 0) + count
 
     def decimals(self, odd: int = 0, finest: int = FINEST) -> int | None:
-        """Return the fewest decimals that all values but `odd` have; None if that takes more than `finest`."""
+        """Return the fewest decimals that all values but `odd` have; None if that takes more than
+        `finest`.
+        """
         usual = self._usual_exponent()
         for decimals in range(finest + 1):
             passing = int(self.passed[decimals])
@@ -156,7 +165,9 @@ class PrecisionFacts:
         written, of_most = self.decimals(), self.of_most
         whole = None if written is None else max(written, finest)
         if of_most is None:
-            return Precision(decimals_of_spread(at(places_of_spread(count)), count), whole, "spread")
+            return Precision(
+                decimals_of_spread(at(places_of_spread(count)), count), whole, "spread"
+            )
         found = max(of_most, finest)
         return Precision(found, whole, "own" if found == whole else "most")
 
@@ -200,7 +211,8 @@ def decimals_of_spread(values: Mapping[int, float], count: int) -> int | None:
 
 
 def precision_of(variable: Variable, column: np.ndarray) -> Precision:
-    """Return the precision of a numeric column; NaN where a cell has no value. Times have steps instead.
+    """Return the precision of a numeric column; NaN where a cell has no value. Times have steps
+    instead.
 
     >>> precision_of(Variable("x", origin=Decimal("0.25")), np.array([0.0, np.nan, 1.5])).decimals
     2
@@ -226,9 +238,11 @@ def decimals_of_origin(variable: Variable) -> int:
 
 
 def decimals_of(column: np.ndarray, *, single: bool = False) -> int | None:
-    """Return how many decimals the values have, at least one of them; None if it takes more than nine.
+    """Return how many decimals the values have, at least one of them; None if it takes more than
+    nine.
 
-    Values that were stored in single precision carry some seven digits: what lies beyond is not theirs.
+    Values that were stored in single precision carry some seven digits: what lies beyond is not
+    theirs.
 
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([3.0, 4.0])), decimals_of(np.array([1 / 3]))
     (2, 0, None)
@@ -241,7 +255,11 @@ def round_to(column: np.ndarray, decimals: int | None) -> np.ndarray:
     if decimals is None:
         return column + 0.0
     if decimals > _LARGEST_POWER:
-        return np.round(column * 10.0**_LARGEST_POWER, decimals - _LARGEST_POWER) / 10.0**_LARGEST_POWER + 0.0
+        return (
+            np.round(column * 10.0**_LARGEST_POWER, decimals - _LARGEST_POWER)
+            / 10.0**_LARGEST_POWER
+            + 0.0
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = np.round(column, decimals)
     return np.where(np.isfinite(rounded), rounded, column) + 0.0

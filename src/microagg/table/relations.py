@@ -21,7 +21,9 @@ from microagg.table.variable import Cells, Variable
 
 @dataclass(frozen=True)
 class Records:
-    """Records in which sums are looked for: a table in memory, chunks of one, or what was released."""
+    """Records in which sums are looked for: a table in memory, chunks of one, or what was
+    released.
+    """
 
     names: list[str]
     """The columns of plain numbers."""
@@ -30,7 +32,9 @@ class Records:
     confirmed: Callable[[Sequence[Relation]], list[Confirmed]]
 
     def holding(self, declared: Sequence[Rule]) -> tuple[list[Confirmed], list[Rule]]:
-        """Return how declared rules fare, and the others that hold, those of fewer columns first."""
+        """Return how declared rules fare, and the others that hold, those of fewer columns
+        first.
+        """
         relations = [relation_of(rule, self.names) for rule in declared]
         candidates = [] if len(self.names) < 2 else self.totals().candidates(self.singles)
         others = [each for each in candidates if each not in relations]
@@ -65,7 +69,9 @@ def records_of(cells: Cells) -> Records:
     )
 
 
-def independent(rules: Sequence[Rule], names: Sequence[str], given: Sequence[Rule] = ()) -> list[Rule]:
+def independent(
+    rules: Sequence[Rule], names: Sequence[str], given: Sequence[Rule] = ()
+) -> list[Rule]:
     """Return the rules that do not follow from those before them and from `given` ones.
 
     >>> rules = [Rule.parse(each) for each in ("a = b + c", "b = d + e", "a = c + d + e")]
@@ -73,5 +79,7 @@ def independent(rules: Sequence[Rule], names: Sequence[str], given: Sequence[Rul
     ['a = b + c', 'b = d + e']
     """
     every = [*given, *rules]
-    _, solved = KeptSums.of([(relation_of(each, names), list(names).index(each.left)) for each in every])
+    _, solved = KeptSums.of(
+        [(relation_of(each, names), list(names).index(each.left)) for each in every]
+    )
     return [rule for rule, new in zip(rules, solved[len(given) :], strict=True) if new]

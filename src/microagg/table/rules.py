@@ -1,4 +1,5 @@
-"""Rules: sums that hold between columns, such as total = wage + other, as they are written and declared.
+"""Rules: sums that hold between columns, such as total = wage + other, as they are written and
+declared.
 
 This module imports no arrays, so that help is shown at once.
 """
@@ -62,7 +63,9 @@ class Rule:
 
         left, equals, right = _QUOTED.sub(hide, text).partition("=")
         parts = [
-            part for part in _SIGN.split(f" {right.strip()} " if right.strip() else "") if part is not None
+            part
+            for part in _SIGN.split(f" {right.strip()} " if right.strip() else "")
+            if part is not None
         ]
         signs, names = [1], [parts[0].strip()] if parts else [""]
         if not names[0] and len(parts) > 2:  # a sign before the first term
@@ -117,6 +120,7 @@ class Rules(Names):
 
 RULES = Rules(
     "rules",
-    "Sums that hold in every record, such as 'total = wage + other', and are to hold in the release; sums that are found in the "
+    "Sums that hold in every record, such as 'total = wage + other', and are to hold in "
+    "the release; sums that are found in the "
     "table are kept, too, unless this is none.",
 )

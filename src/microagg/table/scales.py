@@ -22,8 +22,9 @@ QUARTILES = (0.25, 0.5, 0.75)
 class Axis:
     """How a numeric column becomes one coordinate: subtract `centre`, divide by `width`.
 
-    Where a scale goes by places instead of values, `steps` has the distinct values in ascending order and `places` the place of
-    each, and what lies between two values lies between their places.
+    Where a scale goes by places instead of values, `steps` has the distinct values in ascending
+    order and `places` the place of each, and what lies between two values lies between their
+    places.
     """
 
     centre: float
@@ -45,7 +46,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Scale:
-    """One scale: its name, what it does, and how it measures a contiguous column that is not constant."""
+    """One scale: its name, what it does, and how it measures a contiguous column that is not
+    constant.
+    """
 
     name: str
     help: str
@@ -122,6 +125,9 @@ _ENTRIES = (
 )
 SCALES: dict[str, Scale] = {entry.name: entry for entry in _ENTRIES}
 SCALE = Choice(
-    "scale", tuple(SCALES), "zscore",
-    f"How columns are made comparable: {'; '.join(f'{entry.name} ({entry.help})' for entry in _ENTRIES)}.",
-)  # fmt: skip
+    "scale",
+    tuple(SCALES),
+    "zscore",
+    "How columns are made comparable: "
+    f"{'; '.join(f'{entry.name} ({entry.help})' for entry in _ENTRIES)}.",
+)

@@ -38,7 +38,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, role and kind; for ordinal columns the levels in their order, where that was declared.
+    """One column: its name, role and kind; for ordinal columns the levels in their order, where
+    that was declared.
 
     >>> Column("age", Role.QUASI, Kind.NUMERIC).role.value
     'quasi'
@@ -49,7 +50,9 @@ class Column:
     kind: Kind
     levels: tuple[Any, ...] | None = None
     withheld: bool = False
-    """Whether it is left out though its role is one of columns that are released: a weight that is to be dropped."""
+    """Whether it is left out though its role is one of columns that are released: a weight that is
+    to be dropped.
+    """
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,11 @@ class Schema:
 
     def released(self) -> list[str]:
         """The names of the columns that appear in the release, in table order."""
-        return [column.name for column in self.columns if column.role not in WITHHELD and not column.withheld]
+        return [
+            column.name
+            for column in self.columns
+            if column.role not in WITHHELD and not column.withheld
+        ]
 
     def one(self, role: Role) -> str | None:
         """The name of the only column with this role; None where there is none."""
@@ -108,7 +115,8 @@ OF_WEIGHT = ("mean", *ROLES_INSTEAD)
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """What was said of single columns, by their names; `kind_parameters.column_settings` checks it and puts it together.
+    """What was said of single columns, by their names; `kind_parameters.column_settings` checks it
+    and puts it together.
 
     >>> ColumnSettings(kinds={"sex": Kind.NOMINAL}).kinds["sex"].value
     'nominal'
@@ -131,9 +139,11 @@ def assign_roles(
     rest: str = REST.default,
     asked: ColumnSettings | None = None,
 ) -> Schema:
-    """The schema a user asks for. Every column needs exactly one role; `rest` may drop or keep the others.
+    """The schema a user asks for. Every column needs exactly one role; `rest` may drop or keep the
+    others.
 
-    What is `asked` of single columns wins over what their types suggest, and must fit the columns that there are.
+    What is `asked` of single columns wins over what their types suggest, and must fit the columns
+    that there are.
 
     >>> facts = [ColumnFacts("age", True), ColumnFacts("town", False)]
     >>> assign_roles(facts, {Role.QUASI: ["age"]}, rest="keep").names(Role.KEEP)
@@ -144,7 +154,8 @@ def assign_roles(
     without = [fact.name for fact in facts if fact.name not in roles]
     if without and rest == "error":
         raise InputError(
-            f"no role was given to {list_names(without)}; name each as quasi, confidential, weight, stratum, unit, keep or identifier, "
+            f"no role was given to {list_names(without)}; name each as quasi, "
+            f"confidential, weight, stratum, unit, keep or identifier, "
             "or say rest='drop' or rest='keep'."
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
@@ -184,24 +195,34 @@ def _as_number(level: Any) -> Any:
 
 
 def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
-    """Refuse what was said of columns that are not there, have another role, or are of another kind."""
+    """Refuse what was said of columns that are not there, have another role, or are of another
+    kind.
+    """
     by_name = {column.name: column for column in columns}
-    of_quasi = {"importance": asked.importance, "aggregate": asked.aggregate, "hierarchy": asked.hierarchy}
+    of_quasi = {
+        "importance": asked.importance,
+        "aggregate": asked.aggregate,
+        "hierarchy": asked.hierarchy,
+    }
     of_any = {"kinds, nominal or ordinal": asked.kinds, "special": asked.special}
     for what, said in {**of_any, **of_quasi}.items():
         for name in said:
             if name not in by_name:
                 raise InputError(
-                    f"{what} names {name!r}, but there is no such column; {describe_columns(name, list(by_name))}."
+                    f"{what} names {name!r}, but there is no such column; "
+                    f"{describe_columns(name, list(by_name))}."
                 )
             if (
                 by_name[name].role in WITHHELD
             ):  # everybody is told what is said of columns, and those not even by name
-                raise InputError(f"{what} names {name!r}, a column that is left out; say nothing of it.")
+                raise InputError(
+                    f"{what} names {name!r}, a column that is left out; say nothing of it."
+                )
             weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT
             if what in of_quasi and by_name[name].role is not Role.QUASI and not weighs:
                 raise InputError(
-                    f"{what} names {name!r}, which is no quasi-identifying column; others are not changed."
+                    f"{what} names {name!r}, which is no quasi-identifying column; "
+                    f"others are not changed."
                 )
     for name in asked.special:
         _check_special(by_name[name])
@@ -210,7 +231,8 @@ def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
     for name in asked.hierarchy:
         if by_name[name].kind is not Kind.NOMINAL and asked.aggregate.get(name) != "generalise":
             raise InputError(
-                f"column {name!r} is {by_name[name].kind}, where a hierarchy serves generalise only; say "
+                f"column {name!r} is {by_name[name].kind}, where a hierarchy serves "
+                f"generalise only; say "
                 f"aggregate={{{name!r}: 'generalise'}}, or leave the hierarchy out."
             )
 
@@ -218,11 +240,13 @@ def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
 def _check_special(column: Column) -> None:
     if column.role not in (Role.QUASI, Role.CONFIDENTIAL):
         raise InputError(
-            f"special names {column.name!r}, which is neither quasi-identifying nor confidential; leave it out."
+            f"special names {column.name!r}, which is neither quasi-identifying nor "
+            f"confidential; leave it out."
         )
     if column.kind is Kind.NOMINAL:
         raise InputError(
-            f"special names {column.name!r}, which is nominal: there every code is a category of its own; leave it out, or say "
+            f"special names {column.name!r}, which is nominal: there every code is a "
+            f"category of its own; leave it out, or say "
             f"kinds={{{column.name!r}: 'numeric'}} if the other values are numbers."
         )
 
@@ -235,12 +259,14 @@ def _check_aggregate(column: Column, how: str, has_tree: bool) -> None:
     if column.role is Role.WEIGHT:
         if how not in OF_WEIGHT:
             raise InputError(
-                f"column {column.name!r} is the weight, of which {how} is nothing to release; choose one of {', '.join(OF_WEIGHT)}."
+                f"column {column.name!r} is the weight, of which {how} is nothing to "
+                f"release; choose one of {', '.join(OF_WEIGHT)}."
             )
         return
     if how not in AGGREGATES:
         raise InputError(
-            f"column {column.name!r} is no weight, and {how} is for weights only; give it the role {ROLES_INSTEAD[how]} instead."
+            f"column {column.name!r} is no weight, and {how} is for weights only; give "
+            f"it the role {ROLES_INSTEAD[how]} instead."
         )
     if column.kind not in AGGREGATES[how].kinds:
         fitting = [
@@ -249,11 +275,13 @@ def _check_aggregate(column: Column, how: str, has_tree: bool) -> None:
             if column.kind in entry.kinds and (has_tree or not entry.needs_hierarchy)
         ]
         raise InputError(
-            f"column {column.name!r} is {column.kind}, and {how} is no aggregate for that; choose one of {', '.join(fitting)}."
+            f"column {column.name!r} is {column.kind}, and {how} is no aggregate for "
+            f"that; choose one of {', '.join(fitting)}."
         )
     if AGGREGATES[how].needs_hierarchy and not has_tree:
         raise InputError(
-            f"column {column.name!r} cannot be generalised without a hierarchy; give it one with hierarchy."
+            f"column {column.name!r} cannot be generalised without a hierarchy; give it "
+            f"one with hierarchy."
         )
 
 
@@ -275,4 +303,6 @@ def check_duplicates(names: Sequence[str]) -> None:
     """Column names must be told apart."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise InputError(f"the column name {twice[0]!r} occurs more than once; rename one of the columns.")
+        raise InputError(
+            f"the column name {twice[0]!r} occurs more than once; rename one of the columns."
+        )

@@ -1,4 +1,6 @@
-"""Settings as text: the little of TOML that a file of settings needs, written so that people can read and correct it."""
+"""Settings as text: the little of TOML that a file of settings needs, written so that people can
+read and correct it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ ANSWER, COLUMNS = "answer", "columns"
 """Of a question that is asked once for many columns: the answer, and for which."""
 WIDTH = 100  # of a list on one line
 BARE = re.compile(r"[A-Za-z0-9_-]+")
-ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+ESCAPES = {
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+}
 
 
 def toml_key(*names: str) -> str:
@@ -48,7 +58,9 @@ def toml_value(value: Any) -> str:
     if isinstance(value, Mapping):
         return (
             "{"
-            + ", ".join(f"{toml_key(str(name))} = {toml_value(each)}" for name, each in value.items())
+            + ", ".join(
+                f"{toml_key(str(name))} = {toml_value(each)}" for name, each in value.items()
+            )
             + "}"
         )
     if isinstance(value, Sequence):
@@ -77,7 +89,8 @@ def listed(name: str, members: Sequence[tuple[Any, str]]) -> str:
     ]
     """
     lines = [
-        f"    {toml_value(each)},{f'  # {in_a_comment(told)}' if told else ''}" for each, told in members
+        f"    {toml_value(each)},{f'  # {in_a_comment(told)}' if told else ''}"
+        for each, told in members
     ]
     return "\n".join([f"{toml_key(name)} = [", *lines, "]"])
 
@@ -90,7 +103,9 @@ def comment(text: str, width: int = WIDTH) -> str:
     """
     import textwrap
 
-    return "\n".join(f"# {line}" for line in textwrap.wrap(in_a_comment(text), width, break_on_hyphens=False))
+    return "\n".join(
+        f"# {line}" for line in textwrap.wrap(in_a_comment(text), width, break_on_hyphens=False)
+    )
 
 
 def in_a_comment(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Atoms of a column, the cells that are not on its scale: what is missing, and codes declared special, matched by value."""
+"""Atoms of a column, the cells that are not on its scale: what is missing, and codes declared
+special, matched by value.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,15 @@ from microagg.table.variable import NO_ATOM
 
 
 def set_apart(
-    column: pa.ChunkedArray, special: Sequence[Any] = (), na: Sequence[Any] = (), *, markers: bool = False
+    column: pa.ChunkedArray,
+    special: Sequence[Any] = (),
+    na: Sequence[Any] = (),
+    *,
+    markers: bool = False,
 ) -> tuple[pa.ChunkedArray, np.ndarray | None]:
-    """A column with null for every atom, and (n,) int16: the place of the atom, special codes in the order given and then
-    what is missing, -1 where there is a value; None where no cell is an atom. With `markers` the usual markers count as missing.
+    """A column with null for every atom, and (n,) int16: the place of the atom, special codes in
+    the order given and then what is missing, -1 where there is a value; None where no cell is an
+    atom. With `markers` the usual markers count as missing.
 
     >>> ages, atoms = set_apart(pa.chunked_array([[30, 97, None]]), special=["97.0"])
     >>> ages.to_pylist(), atoms.tolist()
@@ -48,13 +55,16 @@ def set_apart(
 
 
 def as_times(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Texts as dates, times or durations of a type, the way they are written to files without types.
+    """Texts as dates, times or durations of a type, the way they are written to files without
+    types.
 
     >>> as_times(pa.chunked_array([["12:30:00"]]), pa.time32("s")).to_pylist()
     [datetime.time(12, 30)]
     """
     if pa.types.is_time(kind):  # Arrow reads them behind a date only
-        stamps = pc.cast(pc.binary_join_element_wise("1970-01-01", texts, " "), pa.timestamp(kind.unit))
+        stamps = pc.cast(
+            pc.binary_join_element_wise("1970-01-01", texts, " "), pa.timestamp(kind.unit)
+        )
         whole = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pc.cast(pc.cast(pc.cast(stamps, pa.int64()), whole), kind)
     if pa.types.is_duration(kind):
@@ -83,7 +93,10 @@ def _holds(column: pa.ChunkedArray, code: Any) -> np.ndarray:
     meant, found = normalise(str(code)), np.zeros(len(column), bool)
     begin = 0
     for chunk in encoded.chunks:
-        levels = [None if level is None else normalise(str(level)) for level in chunk.dictionary.to_pylist()]
+        levels = [
+            None if level is None else normalise(str(level))
+            for level in chunk.dictionary.to_pylist()
+        ]
         same = np.array([level is not None and level == meant for level in levels] + [False])
         places = np.asarray(pc.fill_null(pc.cast(chunk.indices, pa.int64()), len(levels)))
         found[begin : begin + len(chunk)] = same[places]

@@ -11,7 +11,8 @@ LIKE_ENOUGH = 0.6  # as difflib counts likeness: 1 is equal
 
 
 def nearest_names(name: str, names: Iterable[str], most: int = MOST_NEAREST) -> list[str]:
-    """Return the names that are most like one that does not exist, the nearest first; case makes no difference.
+    """Return the names that are most like one that does not exist, the nearest first; case makes no
+    difference.
 
     >>> nearest_names("Incom", ["income", "age", "incomes"])
     ['income', 'incomes']

@@ -1,6 +1,8 @@
-"""Random pairs of tables that measures go wrong on, and the slow words that their transcriptions share.
+"""Random pairs of tables that measures go wrong on, and the slow words that their transcriptions
+share.
 
-Nothing here uses a formula of microagg: numbers are added by `math.fsum`, in the columns' own units.
+Nothing here uses a formula of microagg: numbers are added by `math.fsum`, in the columns' own
+units.
 """
 
 from __future__ import annotations
@@ -26,17 +28,27 @@ def random_pair(seed: int) -> Pair:
     original = np.ascontiguousarray(points[:n, : int(rng.integers(1, 5))])
     names = tuple("abcd"[: original.shape[1]])
     pair = Pair(
-        original, _released(rng, original), names, _confidential(rng, original), _ordered(rng, original)
+        original,
+        _released(rng, original),
+        names,
+        _confidential(rng, original),
+        _ordered(rng, original),
     )
     if seed % 3 == 0:
         floats = seed % 2 == 0
-        weights = rng.lognormal(0, 1, len(original)) if floats else rng.integers(1, 6, len(original)) * 1.0
+        weights = (
+            rng.lognormal(0, 1, len(original))
+            if floats
+            else rng.integers(1, 6, len(original)) * 1.0
+        )
         pair = replace(pair, weights=weights)
     return pair
 
 
 def _released(rng: np.random.Generator, original: np.ndarray) -> np.ndarray:
-    """What a release may look like: group means (mostly), other records' values, noise, rounded, as it was."""
+    """What a release may look like: group means (mostly), other records' values, noise, rounded, as
+    it was.
+    """
     n = len(original)
     what = rng.integers(0, 8)
     if what < 4:
@@ -49,14 +61,18 @@ def _released(rng: np.random.Generator, original: np.ndarray) -> np.ndarray:
     if what == 4:
         return original[rng.permutation(n)]
     if what == 5:
-        return original + rng.normal(size=original.shape) * np.ptp(original, axis=0) * rng.uniform(0.01, 1.0)
+        return original + rng.normal(size=original.shape) * np.ptp(original, axis=0) * rng.uniform(
+            0.01, 1.0
+        )
     if what == 6:
         return original + rng.normal(size=original.shape)
     return original.copy()
 
 
 def _confidential(rng: np.random.Generator, original: np.ndarray) -> dict[str, np.ndarray]:
-    """One column that follows the first quasi-identifier, one that follows none, and one that is no category."""
+    """One column that follows the first quasi-identifier, one that follows none, and one that is no
+    category.
+    """
     n = len(original)
     ranks = np.argsort(np.argsort(original[:, 0], kind="stable"), kind="stable")
     followed = ranks * int(rng.integers(1, 5)) // n + 3 * (rng.random(n) < 0.1)
@@ -69,7 +85,9 @@ def _confidential(rng: np.random.Generator, original: np.ndarray) -> dict[str, n
 
 def _ordered(rng: np.random.Generator, original: np.ndarray) -> dict[str, np.ndarray]:
     total = original.sum(axis=1)
-    return {"level": np.digitize(total, np.quantile(total, [0.3, 0.7]))} if rng.random() < 0.5 else {}
+    return (
+        {"level": np.digitize(total, np.quantile(total, [0.3, 0.7]))} if rng.random() < 0.5 else {}
+    )
 
 
 def collapsed(pair: Pair) -> Pair:
@@ -84,14 +102,25 @@ def identical(pair: Pair) -> Pair:
 
 
 def related_pair(n: int = 400, weighted: bool = False) -> Pair:
-    """Three columns that tell of each other and of a confidential one, a fourth that is constant; not yet masked."""
+    """Three columns that tell of each other and of a confidential one, a fourth that is constant;
+    not yet masked.
+    """
     rng = np.random.default_rng(1)
     one = rng.normal(size=n)
-    columns = [one, one + 0.5 * rng.normal(size=n), 10.0 - 3.0 * one + rng.normal(size=n), np.full(n, 0.1)]
+    columns = [
+        one,
+        one + 0.5 * rng.normal(size=n),
+        10.0 - 3.0 * one + rng.normal(size=n),
+        np.full(n, 0.1),
+    ]
     table = np.column_stack(columns)
     weights = rng.uniform(0.5, 3.0, n) if weighted else None
     return Pair(
-        table, table.copy(), ("a", "b", "c", "d"), {"sick": (one > 0.3).astype(np.int64)}, weights=weights
+        table,
+        table.copy(),
+        ("a", "b", "c", "d"),
+        {"sick": (one > 0.3).astype(np.int64)},
+        weights=weights,
     )
 
 
@@ -105,7 +134,9 @@ def size_of(weights: Sequence[float]) -> float:
 
 
 def average(values: Sequence[float] | np.ndarray, weights: Sequence[float]) -> float:
-    return math.fsum(w * float(x) for x, w in zip(values, weights, strict=True)) / math.fsum(weights)
+    return math.fsum(w * float(x) for x, w in zip(values, weights, strict=True)) / math.fsum(
+        weights
+    )
 
 
 def deviation(values: Sequence[float] | np.ndarray, weights: Sequence[float]) -> float:
@@ -129,9 +160,13 @@ def rounding(values: Sequence[float] | np.ndarray, weights: Sequence[float]) -> 
 
 
 def columns_of(pair: Pair) -> list[tuple[str, list[float], list[float]]]:
-    """Name, values before and values after of each column; an unchanged constant column is exactly unchanged."""
+    """Name, values before and values after of each column; an unchanged constant column is exactly
+    unchanged.
+    """
     found = []
-    for name, x, y in zip(pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True):
+    for name, x, y in zip(
+        pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True
+    ):
         if is_constant(x):
             y = [x[0] if abs(b - x[0]) <= rounding(x, [1.0] * len(x)) else b for b in y]
         found.append((name, x, y))
@@ -149,7 +184,9 @@ def standardised(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:
     return before, after
 
 
-def agrees(figure: Figure, value: float, columns: dict[str, float], tolerance: float = 1e-7) -> None:
+def agrees(
+    figure: Figure, value: float, columns: dict[str, float], tolerance: float = 1e-7
+) -> None:
     """The figure and its columns are those expected, and finite."""
     assert math.isfinite(figure.value)
     assert abs(figure.value - value) <= tolerance * max(1.0, abs(value)), (figure.value, value)

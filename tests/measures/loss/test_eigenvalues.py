@@ -37,7 +37,9 @@ def slow_covariances(columns: list[list[float]], weights: list[float]) -> list[l
 
 
 def jacobi(matrix: list[list[float]]) -> list[float]:
-    """Eigenvalues of a symmetric matrix, descending: turn two axes at a time until nothing is left beside the diagonal."""
+    """Eigenvalues of a symmetric matrix, descending: turn two axes at a time until nothing is left
+    beside the diagonal.
+    """
     a = [row.copy() for row in matrix]
     d = len(a)
     for _ in range(60):
@@ -65,7 +67,8 @@ def correlations(covariances: list[list[float]], roundings: list[float]) -> list
     varies = [width > limit for width, limit in zip(widths, roundings, strict=True)]
     d = range(len(widths))
     return [
-        [covariances[i][j] / widths[i] / widths[j] if varies[i] and varies[j] else 0.0 for j in d] for i in d
+        [covariances[i][j] / widths[i] / widths[j] if varies[i] and varies[j] else 0.0 for j in d]
+        for i in d
     ]
 
 
@@ -75,10 +78,16 @@ def test_equals_the_transcription(seed: int) -> None:
     w, table = weights_of(pair), columns_of(pair)
     kept = [j for j, (_, x, _) in enumerate(table) if not is_constant(x)]
     roundings = [rounding(table[j][1], w) / deviation(table[j][1], w) for j in kept]
-    before, after = (slow_covariances([columns[j] for j in kept], w) for columns in standardised(pair))
+    before, after = (
+        slow_covariances([columns[j] for j in kept], w) for columns in standardised(pair)
+    )
     figure = EIGENVALUES.compute(pair)
-    agrees(figure, slow_difference(correlations(before, roundings), correlations(after, roundings)), {})
-    assert figure.details["covariance"] == pytest.approx(slow_difference(before, after), rel=1e-7, abs=1e-7)
+    agrees(
+        figure, slow_difference(correlations(before, roundings), correlations(after, roundings)), {}
+    )
+    assert figure.details["covariance"] == pytest.approx(
+        slow_difference(before, after), rel=1e-7, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -96,7 +105,9 @@ def test_group_means_lose_the_covariance_that_il_says() -> None:
     for group in np.array_split(order, 80):
         released[group] = pair.original[group].mean(axis=0)
     grouped = Pair(pair.original, released, pair.names)
-    assert EIGENVALUES.compute(grouped).details["covariance"] == pytest.approx(IL.compute(grouped).value)
+    assert EIGENVALUES.compute(grouped).details["covariance"] == pytest.approx(
+        IL.compute(grouped).value
+    )
 
 
 def test_only_constant_columns() -> None:

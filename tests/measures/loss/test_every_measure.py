@@ -1,4 +1,5 @@
-"""What all measures promise, on hard tables: finite, within the declared range, the right end where nothing changed.
+"""What all measures promise, on hard tables: finite, within the declared range, the right end where
+nothing changed.
 
 They are found in the registry, so a new one is held to this the day it is registered.
 """
@@ -61,7 +62,9 @@ def test_all_records_at_the_means(seed: int) -> None:
     if not varies:
         for measure in MEASURES:
             nothing_lost = 0.0 if measure.lower_is_better else 100.0
-            assert measure.compute(pair).value == nothing_lost or measure.of == "release", measure.name
+            assert measure.compute(pair).value == nothing_lost or measure.of == "release", (
+                measure.name
+            )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,14 +9,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from measures.loss.pairs import agrees, average, collapsed, identical, random_pair, related_pair, weights_of
+from measures.loss.pairs import (
+    agrees,
+    average,
+    collapsed,
+    identical,
+    random_pair,
+    related_pair,
+    weights_of,
+)
 from microagg.measures.loss.generalisation import DISCERNIBILITY, ENTROPY, GRANULARITY
 from microagg.measures.measure import Pair
 
 
 def alike(pair: Pair, record: int) -> list[int]:
     """The records with the same released values, itself included."""
-    return [i for i, row in enumerate(pair.released.tolist()) if row == pair.released[record].tolist()]
+    return [
+        i for i, row in enumerate(pair.released.tolist()) if row == pair.released[record].tolist()
+    ]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -51,7 +61,9 @@ def test_entropy(seed):
     pair = random_pair(seed)
     w = weights_of(pair)
     columns, missing, there = {}, 0.0, 0.0
-    for name, x, y in zip(pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True):
+    for name, x, y in zip(
+        pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True
+    ):
         of_x, of_y, of_both = (defaultdict[object, float](float) for _ in range(3))
         for a, b, weight in zip(x, y, w, strict=True):
             of_x[a] += weight

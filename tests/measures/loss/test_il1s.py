@@ -29,7 +29,8 @@ def slow(pair: Pair) -> tuple[float, dict[str, float]]:
     w, n, d = weights_of(pair), len(pair.original), len(pair.names)
     table = columns_of(pair)
     spread = {
-        name: 1.0 if is_constant(x) else deviation(x, w) * math.sqrt(n / (n - 1)) for name, x, _ in table
+        name: 1.0 if is_constant(x) else deviation(x, w) * math.sqrt(n / (n - 1))
+        for name, x, _ in table
     }
     whole, columns = 0.0, dict.fromkeys(pair.names, 0.0)
     for i in range(n):
@@ -46,7 +47,9 @@ def test_equals_the_transcription(seed: int) -> None:
     whole, columns = slow(pair)
     agrees(IL1S.compute(pair), whole, columns)
     share = 100.0 / math.fsum(weights_of(pair))
-    agrees(IL1S_PERCENT.compute(pair), share * whole, {name: share * x for name, x in columns.items()})
+    agrees(
+        IL1S_PERCENT.compute(pair), share * whole, {name: share * x for name, x in columns.items()}
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -55,7 +58,8 @@ def test_extremes(weighted: bool) -> None:
     assert IL1S.compute(identical(pair)).value == IL1S_PERCENT.compute(identical(pair)).value == 0.0
     columns = IL1S_PERCENT.compute(collapsed(pair)).columns
     assert columns["d"] == 0.0
-    assert all(50.0 < columns[name] <= 100.0 / math.sqrt(2.0) for name in "abc")  # 56.4 on the normal curve
+    # 56.4 on the normal curve
+    assert all(50.0 < columns[name] <= 100.0 / math.sqrt(2.0) for name in "abc")
 
 
 def test_two_values_collapsed_come_to_the_stated_end() -> None:

@@ -25,7 +25,9 @@ from microagg.measures.measure import Pair
 
 
 def share_up_to(value: float, values: list[float], weights: list[float]) -> float:
-    return math.fsum(w for x, w in zip(values, weights, strict=True) if x <= value) / math.fsum(weights)
+    return math.fsum(w for x, w in zip(values, weights, strict=True) if x <= value) / math.fsum(
+        weights
+    )
 
 
 def slow_ks(x: list[float], y: list[float], weights: list[float]) -> float:
@@ -62,7 +64,10 @@ def test_extremes(weighted: bool) -> None:
     pair = related_pair(weighted=weighted)
     assert KOLMOGOROV_SMIRNOV.compute(identical(pair)).value == 0.0
     assert WASSERSTEIN.compute(identical(pair)).value == 0.0
-    steps, carried = KOLMOGOROV_SMIRNOV.compute(collapsed(pair)), WASSERSTEIN.compute(collapsed(pair))
+    steps, carried = (
+        KOLMOGOROV_SMIRNOV.compute(collapsed(pair)),
+        WASSERSTEIN.compute(collapsed(pair)),
+    )
     assert steps.columns["d"] == carried.columns["d"] == 0.0
     assert all(0.5 <= steps.columns[name] < 0.6 for name in "abc")  # one step in the middle
     assert all(0.75 < carried.columns[name] < 0.85 for name in "abc")  # √(2/π) on the normal curve

@@ -20,7 +20,9 @@ from microagg.table.variable import Cells, Variable
 
 
 def released(cells: Cells, labels: np.ndarray, rng: np.random.Generator) -> Cells:
-    """Each group gets the mean of its values, or the cell of a member; what is nominal always the latter."""
+    """Each group gets the mean of its values, or the cell of a member; what is nominal always the
+    latter.
+    """
     values = cells.values.copy()
     atoms = np.full(values.shape, -1, np.int16) if cells.atoms is None else cells.atoms.copy()
     for j, variable in enumerate(cells.variables):
@@ -44,8 +46,13 @@ def slow_loss(
     for j, (column, became) in enumerate(pairs):
         variable = before.variables[j]
         axes = slow_axes.axes_of(
-            column, str(variable.kind), scale, importance.get(variable.name, 1.0), variable.unit, mixed.paths_of(variable),
-        )  # fmt: skip
+            column,
+            str(variable.kind),
+            scale,
+            importance.get(variable.name, 1.0),
+            variable.unit,
+            mixed.paths_of(variable),
+        )
         points = [axes(cell) for cell in column]
         inside = slow_axes.within(points, labels)
         moved = [slow_axes.squared(x, axes(cell)) for x, cell in zip(points, became, strict=True)]
@@ -53,7 +60,9 @@ def slow_loss(
         within.append(inside)
         totals.append(slow_axes.within(points, [0] * len(column)))
     sst = sum(totals)
-    by_column = [100 * error / total if total else 0.0 for error, total in zip(errors, totals, strict=True)]
+    by_column = [
+        100 * error / total if total else 0.0 for error, total in zip(errors, totals, strict=True)
+    ]
     return (100 * sum(errors) / sst, sum(errors), 100 * sum(within) / sst), by_column
 
 
@@ -73,7 +82,9 @@ def test_loss_follows_the_transcription(scale: str, seed: int) -> None:
     expected, by_column = slow_loss(before, after, labels.tolist(), scale, importance)
     assert (found["IL"], found["SSE"], found["IL_within"]) == pytest.approx(expected, rel=1e-10)
     assert found["IL"] >= found["IL_within"] * (1 - 1e-12)
-    assert list(loss_by_column(space, before, after, labels).values()) == pytest.approx(by_column, rel=1e-10)
+    assert list(loss_by_column(space, before, after, labels).values()) == pytest.approx(
+        by_column, rel=1e-10
+    )
     by_record = space.record_errors(before, after, labels)
     assert by_record.shape == (30,)
     assert by_record.sum() == pytest.approx(found["SSE"], rel=1e-10)
@@ -81,7 +92,9 @@ def test_loss_follows_the_transcription(scale: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_errors_of_records_follow_the_transcription(seed: int) -> None:
-    """Of coarse columns the distance to the centroid of the group, of others that to the released cell."""
+    """Of coarse columns the distance to the centroid of the group, of others that to the released
+    cell.
+    """
     rng = np.random.default_rng(seed)
     before = mixed.mixed_cells(seed, 21, 6)
     labels = rng.permutation(np.arange(21) % 4).astype(np.int32)
@@ -92,7 +105,9 @@ def test_errors_of_records_follow_the_transcription(seed: int) -> None:
     pairs = zip(mixed.cells_by_column(before), mixed.cells_by_column(after), strict=True)
     for j, (column, became) in enumerate(pairs):
         variable = before.variables[j]
-        axes = slow_axes.axes_of(column, str(variable.kind), "zscore", 1.0, "", mixed.paths_of(variable))
+        axes = slow_axes.axes_of(
+            column, str(variable.kind), "zscore", 1.0, "", mixed.paths_of(variable)
+        )
         points = np.array([axes(cell) for cell in column])
         moved = np.array([axes(cell) for cell in became])
         if j % 2 == 0:
@@ -111,7 +126,9 @@ def test_released_cells_have_points_as_far_away_as_they_lost(scale: str, seed: i
     after = released(before, labels, rng)
     space = Space.fit(before, scale)
     moved = np.square(space.points(before) - space.points(after)).sum(axis=1)
-    np.testing.assert_allclose(moved, space.record_errors(before, after, labels), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        moved, space.record_errors(before, after, labels), rtol=1e-9, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -126,7 +143,9 @@ def test_plain_cells_have_the_digits_of_loss_between(scale: str) -> None:
     assert found["IL_within"] == loss_of_partition(points, labels)["IL"]
     del found["IL_within"]
     assert found == loss_between(points, space.points(means))
-    assert space.column_errors(before, after, labels).sum() == pytest.approx(found["SSE"], rel=1e-12)
+    assert space.column_errors(before, after, labels).sum() == pytest.approx(
+        found["SSE"], rel=1e-12
+    )
 
 
 def test_a_changed_cell_counts_its_squared_distance() -> None:
@@ -150,7 +169,9 @@ def test_one_record_for_all_loses_all_and_no_more() -> None:
 def test_labels_of_single_columns() -> None:
     cells = mixed.mixed_cells(3, 12, 4)
     rng = np.random.default_rng(0)
-    labels = np.column_stack([rng.permutation(np.arange(12) % 3) for _ in range(4)]).astype(np.int32)
+    labels = np.column_stack([rng.permutation(np.arange(12) % 3) for _ in range(4)]).astype(
+        np.int32
+    )
     space = Space.fit(cells)
     expected = 0.0
     for j, variable in enumerate(cells.variables):

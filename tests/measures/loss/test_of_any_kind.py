@@ -1,4 +1,6 @@
-"""Cells unchanged, marginals and associations of mixed tables, against slow transcriptions by the words of the cells."""
+"""Cells unchanged, marginals and associations of mixed tables, against slow transcriptions by the
+words of the cells.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def weights_of(pair: Pair) -> list[float]:
 
 def agrees(figure: Figure, columns: dict[str, float]) -> None:
     assert figure.columns == pytest.approx(columns, rel=1e-9, abs=1e-9)
-    assert figure.value == pytest.approx(math.fsum(columns.values()) / len(columns), rel=1e-9, abs=1e-9)
+    assert figure.value == pytest.approx(
+        math.fsum(columns.values()) / len(columns), rel=1e-9, abs=1e-9
+    )
 
 
 def equal(x: Any, y: Any) -> bool:
@@ -66,19 +70,27 @@ def test_cells_unchanged(seed: int) -> None:
     }
     agrees(CELLS_UNCHANGED.compute(pair), expected)
     if pair.weights is None:
-        of_changes = {name: change.unchanged for name, change in changes(pair.before, pair.after).items()}
+        of_changes = {
+            name: change.unchanged for name, change in changes(pair.before, pair.after).items()
+        }
         assert CELLS_UNCHANGED.compute(pair).columns == pytest.approx(of_changes)
 
 
 def bins(values: list[float]) -> list[float]:
     """The deciles that have a larger value above them."""
     ascending = sorted(values)
-    found = [ascending[math.ceil(len(ascending) * q / 10) - 1] for q in range(1, 10)] if ascending else []
+    found = (
+        [ascending[math.ceil(len(ascending) * q / 10) - 1] for q in range(1, 10)]
+        if ascending
+        else []
+    )
     return sorted({decile for decile in found if decile < ascending[-1]})
 
 
 def slot(word: Any, deciles: list[float], values: list[float]) -> Any:
-    """The bin of a number: how many deciles lie below it; a number nearer to a decile than to the next larger value is in its bin."""
+    """The bin of a number: how many deciles lie below it; a number nearer to a decile than to the
+    next larger value is in its bin.
+    """
     if isinstance(word, tuple):
         return word
     below = 0
@@ -93,7 +105,9 @@ def categories(variable: Variable, old: Words, new: Words) -> tuple[Words, Words
         return old, new
     values = [word for word in old if not isinstance(word, tuple)]
     deciles = bins(values)
-    return [slot(word, deciles, values) for word in old], [slot(word, deciles, values) for word in new]
+    return [slot(word, deciles, values) for word in old], [
+        slot(word, deciles, values) for word in new
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -118,7 +132,11 @@ def as_numbers(variable: Variable, column: Words) -> Words | None:
     if variable.kind is Kind.NOMINAL:
         return None
     return [
-        None if isinstance(word, tuple) else float(variable.levels.index(word)) if variable.levels else word
+        None
+        if isinstance(word, tuple)
+        else float(variable.levels.index(word))
+        if variable.levels
+        else word
         for word in column
     ]
 
@@ -131,9 +149,14 @@ def mean(values: list[float], weights: list[float]) -> float:
     return math.fsum(x * w for x, w in zip(values, weights, strict=True)) / math.fsum(weights)
 
 
-def slow_association(x: tuple[Variable, Words], y: tuple[Variable, Words], weights: list[float]) -> float:
+def slow_association(
+    x: tuple[Variable, Words], y: tuple[Variable, Words], weights: list[float]
+) -> float:
     numbers = [as_numbers(*x), as_numbers(*y)]
-    columns = [x[1] if numbers[0] is None else numbers[0], y[1] if numbers[1] is None else numbers[1]]
+    columns = [
+        x[1] if numbers[0] is None else numbers[0],
+        y[1] if numbers[1] is None else numbers[1],
+    ]
     rows = [
         (a, b, w)
         for a, b, w in zip(*columns, weights, strict=True)
@@ -184,7 +207,9 @@ def test_associations(seed: int) -> None:
     found: dict[str, list[float]] = {}
     changed = []
     for (v, x, x2), (u, y, y2) in itertools.combinations(columns, 2):
-        change = abs(slow_association((v, x2), (u, y2), weights) - slow_association((v, x), (u, y), weights))
+        change = abs(
+            slow_association((v, x2), (u, y2), weights) - slow_association((v, x), (u, y), weights)
+        )
         changed.append(change)
         found.setdefault(v.name, []).append(change)
         found.setdefault(u.name, []).append(change)
@@ -192,12 +217,16 @@ def test_associations(seed: int) -> None:
     assert figure.columns == pytest.approx(
         {name: math.fsum(c) / len(c) for name, c in found.items()}, abs=1e-6
     )
-    assert figure.value == pytest.approx(math.fsum(changed) / len(changed) if changed else 0.0, abs=1e-6)
+    assert figure.value == pytest.approx(
+        math.fsum(changed) / len(changed) if changed else 0.0, abs=1e-6
+    )
     assert figure.details["pairs of columns"] == len(changed)
 
 
 def test_what_a_town_tells_of_a_school_is_lost() -> None:
-    """Two columns that say the same, one of which is released at random: 1 becomes next to nothing."""
+    """Two columns that say the same, one of which is released at random: 1 becomes next to
+    nothing.
+    """
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, 3_000) * 1.0
     variables = (
@@ -207,7 +236,9 @@ def test_what_a_town_tells_of_a_school_is_lost() -> None:
     before = Cells(variables, np.column_stack([codes, codes]))
     after = Cells(variables, np.column_stack([codes, rng.permutation(codes)]))
     assert 0.9 < ASSOCIATIONS.compute(Pair.of_cells(before, after)).value <= 1.0
-    assert MARGINALS.compute(Pair.of_cells(before, after)).value == 0.0, "each column holds what it held"
+    assert MARGINALS.compute(Pair.of_cells(before, after)).value == 0.0, (
+        "each column holds what it held"
+    )
 
 
 def test_wide_tables_are_looked_at_in_part() -> None:
@@ -219,7 +250,9 @@ def test_wide_tables_are_looked_at_in_part() -> None:
 
 
 def test_ranges_and_ancestors() -> None:
-    """Only a range or an ancestor that is the value itself is as it was; marginals have nothing in common."""
+    """Only a range or an ancestor that is the value itself is as it was; marginals have nothing in
+    common.
+    """
     before = Cells(
         (Variable("age"), Variable("town", Kind.NOMINAL, ("Pisa", "Rome"))),
         np.array([[30.0, 0.0], [32.0, 0.0], [40.0, 1.0]]),
@@ -234,4 +267,6 @@ def test_ranges_and_ancestors() -> None:
     starred = Cells(coarse, np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 1.0]]))
     assert cells_unchanged(Pair.of_cells(before, starred)).columns["age"] == 0.0
     assert MARGINALS.compute(pair).columns == pytest.approx({"age": 1.0, "town": 2 / 3})
-    assert ASSOCIATIONS.compute(pair).value == pytest.approx(0.0), "classes tell towns from towns as before"
+    assert ASSOCIATIONS.compute(pair).value == pytest.approx(0.0), (
+        "classes tell towns from towns as before"
+    )

@@ -1,4 +1,6 @@
-"""Regression and classification kept. The transcriptions solve their equations in exact fractions."""
+"""Regression and classification kept. The transcriptions solve their equations in exact
+fractions.
+"""
 
 from __future__ import annotations
 
@@ -106,10 +108,13 @@ def slow_right(pair: Pair, columns: Columns, codes: list[int]) -> tuple[float, f
         ]
     apart = [[Fraction(columns[j][i]) - middle[codes[i]][j] for i in fitted] for j in range(d)]
     within = [
-        [exact_average([x * y for x, y in zip(apart[a], apart[b], strict=True)], own) + (RIDGE if a == b else 0)
-         for b in range(d)]
+        [
+            exact_average([x * y for x, y in zip(apart[a], apart[b], strict=True)], own)
+            + (RIDGE if a == b else 0)
+            for b in range(d)
+        ]
         for a in range(d)
-    ]  # fmt: skip
+    ]
     inverse = [solve(within, [Fraction(int(a == b)) for b in range(d)]) for a in range(d)]
     right, guessed = [], []
     commonest = max(classes, key=lambda c: (share[c], -c))
@@ -127,7 +132,9 @@ def slow_right(pair: Pair, columns: Columns, codes: list[int]) -> tuple[float, f
     return average(right, trial), average(guessed, trial)
 
 
-def slow_kept(original: dict[str, float], released: dict[str, float]) -> tuple[float, dict[str, float]]:
+def slow_kept(
+    original: dict[str, float], released: dict[str, float]
+) -> tuple[float, dict[str, float]]:
     gain = {name: x if x > 1e-6 else 0.0 for name, x in original.items()}
     kept = {name: min(gain[name], max(0.0, x)) for name, x in released.items()}
     columns = {name: 100.0 * kept[name] / gain[name] if gain[name] else 100.0 for name in gain}
@@ -144,14 +151,22 @@ def test_regression_equals_the_transcription(seed: int) -> None:
     )
     figure = REGRESSION_KEPT.compute(pair)
     agrees(figure, value, columns, 1e-5)
-    assert figure.details["r2_original"] == pytest.approx(math.fsum(original) / len(original), abs=1e-6)
-    assert figure.details["r2_release"] == pytest.approx(math.fsum(released) / len(released), abs=1e-6)
+    assert figure.details["r2_original"] == pytest.approx(
+        math.fsum(original) / len(original), abs=1e-6
+    )
+    assert figure.details["r2_release"] == pytest.approx(
+        math.fsum(released) / len(released), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_classification_equals_the_transcription(seed: int) -> None:
     pair = random_pair(seed)
-    targets = {"followed": pair.confidential["followed"], "free": pair.confidential["free"], **pair.ordered}
+    targets = {
+        "followed": pair.confidential["followed"],
+        "free": pair.confidential["free"],
+        **pair.ordered,
+    }
     if len(pair.original) == 1:
         targets = {}
     original, released, guessing = {}, {}, {}
@@ -183,7 +198,8 @@ def test_extremes(measure, weighted: bool) -> None:
     assert measure.compute(identical(pair)).value == measure.highest == 100.0
     assert measure.compute(collapsed(pair)).value == measure.lowest == 0.0
     noisy = replace(
-        pair, released=pair.original + np.random.default_rng(0).normal(size=pair.original.shape) * 3.0
+        pair,
+        released=pair.original + np.random.default_rng(0).normal(size=pair.original.shape) * 3.0,
     )
     assert 5.0 < measure.compute(noisy).value < 95.0
 
@@ -219,7 +235,9 @@ def test_a_constant_column_takes_no_part() -> None:
     pair = related_pair()
     assert is_constant(pair.original[:, 3])
     without = Pair(
-        pair.original[:, :3], collapsed(pair).released[:, :3] + pair.original[:, :3] / 2.0, ("a", "b", "c")
+        pair.original[:, :3],
+        collapsed(pair).released[:, :3] + pair.original[:, :3] / 2.0,
+        ("a", "b", "c"),
     )
     released = np.column_stack([without.released, pair.original[:, 3]])
     whole = REGRESSION_KEPT.compute(Pair(pair.original, released, pair.names))
@@ -228,7 +246,9 @@ def test_a_constant_column_takes_no_part() -> None:
 
 
 def test_rounding_is_no_gain() -> None:
-    """One column, predicted by a mean that is the held-out mean up to rounding: nothing that a release could lose."""
+    """One column, predicted by a mean that is the held-out mean up to rounding: nothing that a
+    release could lose.
+    """
     for seed in range(40):
         values = np.random.default_rng(seed).normal(size=30)
         tried = held_out(30)
@@ -238,7 +258,9 @@ def test_rounding_is_no_gain() -> None:
 
 
 def test_a_direction_without_variance_is_judged_by_the_ridge() -> None:
-    """Two classes at two points; held-out records lie so near the middle that ridge and shares decide together."""
+    """Two classes at two points; held-out records lie so near the middle that ridge and shares
+    decide together.
+    """
     n = 60
     codes = (np.arange(n) % 4 == 1).astype(np.int64)
     original = codes.astype(float)[:, None]
@@ -246,4 +268,6 @@ def test_a_direction_without_variance_is_judged_by_the_ridge() -> None:
     original[tried, 0] = 0.5 + np.linspace(-1e-6, 1e-6, tried.sum())
     pair = Pair(original, original.copy(), ("a",), {"sick": codes})
     right, _ = slow_right(pair, standardised(pair)[0], codes.tolist())
-    assert CLASSIFICATION_KEPT.compute(pair).details["accuracy_original"] == pytest.approx(100.0 * right)
+    assert CLASSIFICATION_KEPT.compute(pair).details["accuracy_original"] == pytest.approx(
+        100.0 * right
+    )

@@ -46,7 +46,9 @@ class Slow:
         self.before, self.after = standardised(pair)
         table = columns_of(pair)
         self.constant = [is_constant(x) for _, x, _ in table]
-        self.rounding = [rounding(x, self.weights) / deviation(x, self.weights) for _, x, _ in table]
+        self.rounding = [
+            rounding(x, self.weights) / deviation(x, self.weights) for _, x, _ in table
+        ]
 
     def moment(self, columns: list[list[float]], i: int, j: int, r: int, s: int) -> float:
         """The central moment of order r of column i and order s of column j."""
@@ -118,9 +120,12 @@ def slow_correlations(slow: Slow) -> Losses:
             m = {(r, s): slow.moment(slow.before, i, j, r, s) for r in range(5) for s in range(5)}
             rho = correlation(slow.before, i, j)
             bracket = (
-                m[4, 0] / m[2, 0] ** 2 + m[0, 4] / m[0, 2] ** 2 + 2.0 * m[2, 2] / (m[2, 0] * m[0, 2])
+                m[4, 0] / m[2, 0] ** 2
+                + m[0, 4] / m[0, 2] ** 2
+                + 2.0 * m[2, 2] / (m[2, 0] * m[0, 2])
             ) / 4.0
-            # the ρ² before the bracket is multiplied in, for it cancels the covariance below the line
+            # the ρ² before the bracket is multiplied in, for it cancels the covariance below the
+            # line
             variance = m[2, 2] / (m[2, 0] * m[0, 2]) + rho**2 * bracket
             scale = math.sqrt(m[2, 0] * m[0, 2])
             variance -= rho * (m[3, 1] / m[2, 0] + m[1, 3] / m[0, 2]) / scale
@@ -151,7 +156,9 @@ def slow_quantiles(slow: Slow) -> Losses:
             at = slow_quantile(x, w, q)
             variance = 0.0
             if not slow.constant[j]:
-                kernel = [math.exp(-(((a - at) / h) ** 2) / 2.0) / math.sqrt(2.0 * math.pi) for a in x]
+                kernel = [
+                    math.exp(-(((a - at) / h) ** 2) / 2.0) / math.sqrt(2.0 * math.pi) for a in x
+                ]
                 variance = q * (1.0 - q) / (slow.size * (average(kernel, w) / h) ** 2)
             moved = slow_quantile(slow.after[j], w, q) - at
             found[name,].append(slow.percent(moved, variance, slow.rounding[j]))
@@ -193,7 +200,9 @@ def test_extremes(weighted: bool) -> None:
     assert [measure.compute(identical(pair)).value for measure in ALL] == [0.0] * 5
     found = {measure.name: measure.compute(collapsed(pair)) for measure in ALL}
     assert found["pil-means"].value == 0.0
-    assert found["pil-variances"].columns == pytest.approx({"a": 100.0, "b": 100.0, "c": 100.0, "d": 0.0})
+    assert found["pil-variances"].columns == pytest.approx(
+        {"a": 100.0, "b": 100.0, "c": 100.0, "d": 0.0}
+    )
     assert found["pil-covariances"].details["largest"] == pytest.approx(100.0)
     assert found["pil-covariances"].columns["d"] == 0.0
     assert found["pil-correlations"].value == 100.0
@@ -212,7 +221,9 @@ def test_what_is_moved_far_away_loses_all() -> None:
 
 @pytest.mark.parametrize("measure", ALL, ids=lambda measure: measure.name)
 def test_a_sample_of_the_original_loses_as_chance_does(measure: Measure) -> None:
-    """If its variance is right, a statistic loses less than q percent in q percent of all samples: 50 on average."""
+    """If its variance is right, a statistic loses less than q percent in q percent of all samples:
+    50 on average.
+    """
     rng = np.random.default_rng(7)
     x = rng.gamma(4.0, 1.0, 1000)
     table = np.column_stack([x, x + 2.0 * rng.gamma(3.0, 1.0, 1000)])
@@ -238,4 +249,6 @@ def test_what_has_no_variance_is_lost_by_any_change() -> None:
     assert probabilistic.PIL_COVARIANCES.compute(turned).value == 100.0
     constant = np.full((4, 1), 5.0)
     assert probabilistic.PIL_MEANS.compute(Pair(constant, constant + 1.0, ("a",))).value == 100.0
-    assert probabilistic.PIL_QUANTILES.compute(Pair(constant, constant + 1.0, ("a",))).value == 100.0
+    assert (
+        probabilistic.PIL_QUANTILES.compute(Pair(constant, constant + 1.0, ("a",))).value == 100.0
+    )

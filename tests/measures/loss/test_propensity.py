@@ -8,13 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from measures.loss.pairs import collapsed, identical, random_pair, related_pair, standardised, weights_of
+from measures.loss.pairs import (
+    collapsed,
+    identical,
+    random_pair,
+    related_pair,
+    standardised,
+    weights_of,
+)
 from microagg.measures.loss.propensity import PMSE, RECORDS, propensity_error, spread_out
 from microagg.measures.measure import Pair
 
 
 def slow_terms(pair: Pair) -> list[list[float]]:
-    """Columns, squares, products over both tables, originals first; each with mean 0 and deviation 1."""
+    """Columns, squares, products over both tables, originals first; each with mean 0 and deviation
+    1.
+    """
     before, after = standardised(pair)
     columns = [found for x, y in zip(before, after, strict=True) if (found := unit(x + y, pair))]
     products = [
@@ -38,7 +47,9 @@ def unit(values: list[float], pair: Pair) -> list[float]:
 
 
 def slow_pmse(pair: Pair) -> float:
-    """Iteratively reweighted least squares: each turn fits the working response, the ridge as rows of its own."""
+    """Iteratively reweighted least squares: each turn fits the working response, the ridge as rows
+    of its own.
+    """
     terms, w = slow_terms(pair), np.array(weights_of(pair) * 2)
     n = len(w) // 2
     x = np.column_stack([np.ones(2 * n), *terms])
@@ -74,8 +85,12 @@ def test_equals_repeated_least_squares(seed):
     assert figure.details["terms"] == len(slow_terms(pair))
     w = weights_of(pair)
     size = math.fsum(w) ** 2 / math.fsum(a * a for a in w)
-    assert figure.details["expected by chance"] == pytest.approx(len(slow_terms(pair)) / 8.0 / (2.0 * size))
-    assert figure.details["percent of the highest"] == pytest.approx(figure.value / PMSE.highest * 100.0)
+    assert figure.details["expected by chance"] == pytest.approx(
+        len(slow_terms(pair)) / 8.0 / (2.0 * size)
+    )
+    assert figure.details["percent of the highest"] == pytest.approx(
+        figure.value / PMSE.highest * 100.0
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -100,7 +115,9 @@ def test_records_drawn_anew_are_told_apart_by_chance_only():
 
 
 def test_means_are_not_enough():
-    """A release that keeps means and variances, but not what columns have to do with each other, is told apart."""
+    """A release that keeps means and variances, but not what columns have to do with each other, is
+    told apart.
+    """
     pair = related_pair()
     shuffled = pair.original.copy()
     shuffled[:, 1] = np.random.default_rng(1).permutation(shuffled[:, 1])
@@ -121,9 +138,13 @@ def test_worse_with_larger_groups():
 
 
 def test_any_matrix_can_be_handed_in():
-    """Indicators of three categories, whose shares a release has changed: the error follows from the shares alone."""
+    """Indicators of three categories, whose shares a release has changed: the error follows from
+    the shares alone.
+    """
     before, after = np.repeat([0, 1, 2], [50, 30, 20]), np.repeat([0, 1, 2], [20, 30, 50])
-    error, terms = propensity_error(np.eye(3)[before].T.copy(), np.eye(3)[after].T.copy(), np.full(100, 0.01))
+    error, terms = propensity_error(
+        np.eye(3)[before].T.copy(), np.eye(3)[after].T.copy(), np.full(100, 0.01)
+    )
     assert terms == 9, "three indicators, their squares and products"
     chance = np.array([20 / 70, 0.5, 50 / 70])
     expected = (70 * (chance[0] - 0.5) ** 2 + 70 * (chance[2] - 0.5) ** 2) / 200
@@ -136,7 +157,9 @@ def test_many_columns():
     changed = wide.copy()
     changed[:, 90] += 50.0
     names = tuple(f"c{j}" for j in range(100))
-    assert PMSE.compute(Pair(wide, changed, names)).value > 0.2, "the column that changed is among those seen"
+    assert PMSE.compute(Pair(wide, changed, names)).value > 0.2, (
+        "the column that changed is among those seen"
+    )
     assert PMSE.compute(Pair(wide, changed, names)).details["terms"] == 128
     assert PMSE.compute(Pair(wide, wide.copy(), names)).value == 0.0
     some = PMSE.compute(Pair(wide[:, :13].copy(), changed[:, :13] + 0.1, names[:13]))

@@ -57,7 +57,9 @@ def test_equals_the_transcription(seed: int, scale: str) -> None:
     columns = {name: 100.0 * sse[name] / sst[name] if sst[name] else 0.0 for name in sse}
     # one value for all loses everything and no more
     one_value = [
-        name for name, column in zip(pair.names, pair.released.T, strict=True) if len(set(column)) == 1
+        name
+        for name, column in zip(pair.names, pair.released.T, strict=True)
+        if len(set(column)) == 1
     ]
     columns.update({name: min(columns[name], 100.0) for name in one_value})
     agrees(percents, min(loss, 100.0) if len(one_value) == len(columns) else loss, columns, 1e-6)
@@ -97,4 +99,6 @@ def test_read_only_and_column_order_tables() -> None:
     pair = random_pair(2)
     frozen = np.asfortranarray(pair.original)
     frozen.flags.writeable = False
-    assert squared.IL.compute(replace(pair, original=frozen)).value == squared.IL.compute(pair).value
+    assert (
+        squared.IL.compute(replace(pair, original=frozen)).value == squared.IL.compute(pair).value
+    )

@@ -65,7 +65,9 @@ def test_the_order_of_records_does_not_count() -> None:
     expected = ma.information_loss(points, labels)
     for _ in range(5):
         order = rng.permutation(500)
-        assert ma.information_loss(points[order], labels[order]) == pytest.approx(expected, rel=1e-15)
+        assert ma.information_loss(points[order], labels[order]) == pytest.approx(
+            expected, rel=1e-15
+        )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,8 @@ def test_one_point_for_all_loses_everything_and_no_more() -> None:
     assert loss["SSE"] == pytest.approx(2.25)
     assert loss["SSE"] > sst
     assert loss["IL"] == 100.0
-    worse = np.array([[9.0, 9.0], [9.0, 9.0], [-9.0, 9.0]])  # still told apart, and all the worse for it
+    # still told apart, and all the worse for it
+    worse = np.array([[9.0, 9.0], [9.0, 9.0], [-9.0, 9.0]])
     assert loss_between(points, worse)["IL"] > 1000.0
 
 
@@ -117,7 +120,9 @@ def test_loss_run_by_run_is_that_of_the_whole(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = np.exp(4.0 * rng.normal(size=(700, 3))) + (1e9 if seed % 2 else 0.0)
     labels = rng.integers(0, 60, len(points)).astype(np.int32)
-    released = points[rng.permutation(len(points))] if seed % 3 else np.tile(points[0], (len(points), 1))
+    released = (
+        points[rng.permutation(len(points))] if seed % 3 else np.tile(points[0], (len(points), 1))
+    )
     mean = np.array([math.fsum(column) for column in points.T.tolist()]) / len(points)
     lost = LossBetween(mean, groups=60)
     cuts = [0, *sorted(rng.integers(0, len(points), 5).tolist()), len(points)]

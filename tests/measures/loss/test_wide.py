@@ -50,8 +50,14 @@ def test_both_ways_agree(
 
 def test_products_of_few_records_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
-    left, right, shares = rng.normal(size=(90, 7)), rng.normal(size=(90, 7)), rng.dirichlet(np.ones(7))
+    left, right, shares = (
+        rng.normal(size=(90, 7)),
+        rng.normal(size=(90, 7)),
+        rng.dirichlet(np.ones(7)),
+    )
     expected = [[math.fsum(a * b * shares) for b in right] for a in left]
-    assert standardise.mean_products(left, right, shares) == pytest.approx(np.array(expected), abs=1e-14)
+    assert standardise.mean_products(left, right, shares) == pytest.approx(
+        np.array(expected), abs=1e-14
+    )
     square = standardise.mean_products(left, left, shares)
     assert (square == square.T).all()

@@ -2,10 +2,11 @@
 
 python tests/measures/risk/compare_with_pycanon.py /path/of/another/python
 
-pycanon pins its dependencies, so it lives in an environment of its own: this interpreter writes the releases as CSV files
-and our figures as JSON, the other one reads the files and answers, and both are compared here. The definitions agree, but:
-pycanon rounds entropy l down to a whole number, divides by zero on a column of one value (t is 0 here), takes text for
-nominal and everything numeric for ordered, and knows no weights.
+pycanon pins its dependencies, so it lives in an environment of its own: this interpreter writes the
+releases as CSV files and our figures as JSON, the other one reads the files and answers, and both
+are compared here. The definitions agree, but: pycanon rounds entropy l down to a whole number,
+divides by zero on a column of one value (t is 0 here), takes text for nominal and everything
+numeric for ordered, and knows no weights.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ def write_releases(folder: Path, releases: int = RELEASES) -> dict[str, Any]:
         path = folder / f"release-{seed:02d}.csv"
         _write(path, names, released, sensitive)
         codes = np.unique(sensitive["disease"], return_inverse=True)[1]
-        numeric = {name: column.astype(np.float64) for name, column in sensitive.items() if name != "disease"}
+        numeric = {
+            name: column.astype(np.float64)
+            for name, column in sensitive.items()
+            if name != "disease"
+        }
         pair = Pair(original, released, names, confidential={**numeric, "disease": codes})
         measures = {"distinct l": DISTINCT_L, "entropy l": ENTROPY_L, "t": T_CLOSENESS}
         found = {name: dict(measure.compute(pair).columns) for name, measure in measures.items()}
@@ -51,7 +56,9 @@ def write_releases(folder: Path, releases: int = RELEASES) -> dict[str, Any]:
 def random_release(
     rng: np.random.Generator, seed: int
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """A table, its microaggregated quasi-identifiers (or values rounded until they tie), and its confidential columns."""
+    """A table, its microaggregated quasi-identifiers (or values rounded until they tie), and its
+    confidential columns.
+    """
     import microagg as ma
 
     n, d = int(rng.integers(12, 150)), int(rng.integers(1, 4))
@@ -84,7 +91,9 @@ def _write(
         writer = csv.writer(file)
         writer.writerow([*names, *SENSITIVE])
         writer.writerows(
-            zip(*released.T.tolist(), *(sensitive[name].tolist() for name in SENSITIVE), strict=True)
+            zip(
+                *released.T.tolist(), *(sensitive[name].tolist() for name in SENSITIVE), strict=True
+            )
         )
 
 
@@ -103,7 +112,8 @@ def answer_with_pycanon(folder: Path) -> dict[str, Any]:
             "t": anonymity.t_closeness,
         }
         found = {
-            what: {name: float(ask(table, quasi, [name])) for name in SENSITIVE} for what, ask in each.items()
+            what: {name: float(ask(table, quasi, [name])) for name in SENSITIVE}
+            for what, ask in each.items()
         }
         figures[path.name] = {"k": float(anonymity.k_anonymity(table, quasi)), **found}
     return figures
@@ -118,11 +128,14 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
             found.append(f"{release}: k is {a['k']}, or {b['k']}")
         for name in SENSITIVE:
             if a["distinct l"][name] != b["distinct l"][name]:
-                found.append(f"{release}, {name}: l is {a['distinct l'][name]}, or {b['distinct l'][name]}")
+                found.append(
+                    f"{release}, {name}: l is {a['distinct l'][name]}, or {b['distinct l'][name]}"
+                )
             around = {math.floor(a["entropy l"][name] + shift) for shift in (-1e-9, 0.0, 1e-9)}
             if b["entropy l"][name] not in around:
                 found.append(
-                    f"{release}, {name}: entropy l is {a['entropy l'][name]}, or {b['entropy l'][name]}"
+                    f"{release}, {name}: entropy l is {a['entropy l'][name]}, or "
+                    f"{b['entropy l'][name]}"
                 )
             if abs(a["t"][name] - b["t"][name]) > 1e-9:
                 found.append(f"{release}, {name}: t is {a['t'][name]}, or {b['t'][name]}")
@@ -155,13 +168,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = compare(options.interpreter, Path(folder))
     found = differences(ours, theirs)
-    largest = max(abs(a["t"][s] - theirs[name]["t"][s]) for name, a in ours.items() for s in SENSITIVE)
+    largest = max(
+        abs(a["t"][s] - theirs[name]["t"][s]) for name, a in ours.items() for s in SENSITIVE
+    )
     print(
-        f"{len(ours)} releases, {len(SENSITIVE)} confidential columns each; largest difference of t {largest:.1e}"
+        f"{len(ours)} releases, {len(SENSITIVE)} confidential columns each; largest "
+        f"difference of t {largest:.1e}"
     )
     for what in ("k", *SENSITIVE):
         values = [a["k"] if what == "k" else a["distinct l"][what] for a in ours.values()]
-        print(f"  {'k' if what == 'k' else 'distinct l of ' + what}: from {min(values):g} to {max(values):g}")
+        print(
+            f"  {'k' if what == 'k' else 'distinct l of ' + what}: from {min(values):g} "
+            f"to {max(values):g}"
+        )
     print("\n".join(found) if found else "all agree")
     sys.exit(1 if found else 0)
 

@@ -1,6 +1,8 @@
-"""Random releases that measures of risk go wrong on, and the slow words that their transcriptions share.
+"""Random releases that measures of risk go wrong on, and the slow words that their transcriptions
+share.
 
-Nothing here uses a formula of microagg: records are compared one by one, numbers added by `math.fsum`.
+Nothing here uses a formula of microagg: records are compared one by one, numbers added by
+`math.fsum`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ SEEDS = range(100)
 
 
 def random_pair(seed: int) -> Pair:
-    """Up to 40 records in up to 4 columns, with kept and confidential ones; every third pair has weights."""
+    """Up to 40 records in up to 4 columns, with kept and confidential ones; every third pair has
+    weights.
+    """
     rng = np.random.default_rng([6, seed])
     points = plain.hard_points(rng, seed % len(plain.KINDS))
     n = int(rng.integers(1, 9) if seed % 5 == 0 else rng.integers(9, 41))
@@ -58,7 +62,9 @@ def _released(rng: np.random.Generator, original: np.ndarray) -> np.ndarray:
     if what == 4:
         return original[rng.permutation(n)]
     if what == 5:
-        return original + rng.normal(size=original.shape) * np.ptp(original, axis=0) * rng.uniform(0.01, 1.0)
+        return original + rng.normal(size=original.shape) * np.ptp(original, axis=0) * rng.uniform(
+            0.01, 1.0
+        )
     return np.round(original, 0) if what == 6 else original.copy()
 
 

@@ -63,7 +63,9 @@ def test_entropy_l(seed):
 
 
 def slow_distances(pair: Pair, x: list[float], nominal: bool) -> list[float]:
-    """Between each class and the table: half the sum of differences, or of cumulative ones by the longest way."""
+    """Between each class and the table: half the sum of differences, or of cumulative ones by the
+    longest way.
+    """
     w, found = weights_of(pair), []
     table = shares(x, list(range(len(x))), w)
     for group in classes_of(pair):
@@ -84,7 +86,9 @@ def test_t_closeness(seed):
     figure = T_CLOSENESS.compute(pair)
     agrees(figure, max(columns.values()), columns)
     for name, found in distances.items():
-        assert figure.details[f"mean of {name}"] == pytest.approx(math.fsum(found) / len(found), abs=1e-9)
+        assert figure.details[f"mean of {name}"] == pytest.approx(
+            math.fsum(found) / len(found), abs=1e-9
+        )
 
 
 def slow_spread(x: list[float], group: list[int], nominal: bool) -> float:
@@ -113,7 +117,9 @@ def test_spread_within(seed):
     totals = [math.fsum(parts) for parts in zip(*spreads.values(), strict=True)]
     figure = SPREAD_WITHIN.compute(pair)
     agrees(figure, min(totals), {name: min(found) for name, found in spreads.items()}, 1e-6)
-    assert figure.details["mean over classes"] == pytest.approx(math.fsum(totals) / len(totals), abs=1e-6)
+    assert figure.details["mean over classes"] == pytest.approx(
+        math.fsum(totals) / len(totals), abs=1e-6
+    )
     assert figure.details["largest"] == pytest.approx(max(totals), abs=1e-6)
 
 
@@ -126,13 +132,16 @@ def test_extremes(weighted):
     flat = collapsed(pair)
     assert T_CLOSENESS.compute(flat).value == pytest.approx(T_CLOSENESS.lowest, abs=1e-12)
     if not weighted:
-        assert T_CLOSENESS.compute(flat).value == T_CLOSENESS.lowest  # counts leave nothing to rounding
+        # counts leave nothing to rounding
+        assert T_CLOSENESS.compute(flat).value == T_CLOSENESS.lowest
         assert ENTROPY_L.compute(flat).columns["disease"] == pytest.approx(3.0)
     assert DISTINCT_L.compute(flat).columns == {"wage": 60.0, "disease": 3.0, "school": 4.0}
     w, disease = weights_of(pair), pair.confidential["disease"].tolist()
     rarest = min(shares(disease, list(range(60)), w))
     assert T_CLOSENESS.compute(pair).columns["disease"] == pytest.approx(1.0 - rarest)
-    assert SPREAD_WITHIN.compute(flat).value == pytest.approx(SPREAD_WITHIN.compute(flat).details["largest"])
+    assert SPREAD_WITHIN.compute(flat).value == pytest.approx(
+        SPREAD_WITHIN.compute(flat).details["largest"]
+    )
 
 
 def test_the_farthest_class_of_many_values_is_nearly_one_away():
@@ -140,7 +149,10 @@ def test_the_farthest_class_of_many_values_is_nearly_one_away():
     released = np.zeros((n, 1))
     released[0] = 1.0
     pair = Pair(
-        released, released, ("a",), {"wage": np.append(1e6, np.zeros(n - 1)), "disease": np.arange(n)}
+        released,
+        released,
+        ("a",),
+        {"wage": np.append(1e6, np.zeros(n - 1)), "disease": np.arange(n)},
     )
     assert T_CLOSENESS.compute(pair).columns == {
         "wage": pytest.approx(1.0 - 1.0 / n),
@@ -149,14 +161,16 @@ def test_the_farthest_class_of_many_values_is_nearly_one_away():
 
 
 def test_the_example_of_li_and_others():
-    """Li, Li and Venkatasubramanian 2007, section 4: salaries 3k..11k; {3k, 4k, 5k} is 0.375 away, {6k, 8k, 11k} 0.167."""
+    """Li, Li and Venkatasubramanian 2007, section 4: salaries 3k..11k; {3k, 4k, 5k} is 0.375 away,
+    {6k, 8k, 11k} 0.167.
+    """
     salary = np.array([3.0, 4, 5, 6, 11, 8, 7, 9, 10])
     classes = np.array([[0.0], [0], [0], [1], [1], [1], [2], [2], [2]])
     found = T_CLOSENESS.compute(Pair(classes, classes, ("a",), {"salary": salary}))
     assert found.value == pytest.approx(0.375)
-    assert slow_distances(Pair(classes, classes, ("a",)), salary.tolist(), False)[1] == pytest.approx(
-        1.0 / 6.0
-    )
+    assert slow_distances(Pair(classes, classes, ("a",)), salary.tolist(), False)[
+        1
+    ] == pytest.approx(1.0 / 6.0)
 
 
 def test_two_categories_spread_like_two_numbers():
@@ -182,7 +196,12 @@ def test_a_missing_number_adds_no_spread_and_is_no_value():
     assert DISTINCT_L.compute(pair).value == 2.0
     assert ENTROPY_L.compute(pair).value == pytest.approx(2.0)
     gone = Pair(classes, classes, ("a",), {"wage": np.full(4, np.nan)})
-    assert [measure.compute(gone).value for measure in ALL] == [DISTINCT_L.lowest, ENTROPY_L.lowest, 0.0, 0.0]
+    assert [measure.compute(gone).value for measure in ALL] == [
+        DISTINCT_L.lowest,
+        ENTROPY_L.lowest,
+        0.0,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -190,7 +209,8 @@ def test_atoms_count_as_for_the_guarantees(seed):
     rng, pair = np.random.default_rng(seed), replace(random_pair(seed), weights=None)
     n = len(pair.original)
     atoms = {
-        name: np.where(rng.random(n) < 0.4, rng.integers(0, 2, n), -1) for name, _, _ in confidential(pair)
+        name: np.where(rng.random(n) < 0.4, rng.integers(0, 2, n), -1)
+        for name, _, _ in confidential(pair)
     }
     holed = replace(pair, atoms=atoms)
     groups, marks = classes_of(pair), (None, promised.Atom("refused"))

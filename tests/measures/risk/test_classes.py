@@ -44,7 +44,9 @@ def test_uniqueness_and_class_sizes(seed, with_kept):
     agrees(alone, percent([sizes[i] == 1 for i in range(len(sizes))], weights_of(pair)))
     assert alone.details["records alone"] == lengths.count(1)
     assert pair.k is not None
-    assert alone.details["records in classes smaller than k"] == sum(x for x in lengths if x < pair.k)
+    assert alone.details["records in classes smaller than k"] == sum(
+        x for x in lengths if x < pair.k
+    )
     smallest = (SMALLEST_CLASS_WITH_KEPT if with_kept else SMALLEST_CLASS).compute(pair)
     agrees(smallest, lengths[0])
     middle = (lengths[len(lengths) // 2] + lengths[(len(lengths) - 1) // 2]) / 2
@@ -71,7 +73,9 @@ def test_expected_reidentification(seed):
 
     prosecutor = PROSECUTOR.compute(pair)
     agrees(prosecutor, 100.0 / smallest)
-    assert prosecutor.details["records at this risk"] == sum(len(g) for g in classes if len(g) == smallest)
+    assert prosecutor.details["records at this risk"] == sum(
+        len(g) for g in classes if len(g) == smallest
+    )
     agrees(JOURNALIST.compute(pair), 100.0 * max(chances.values()))
     marketer = MARKETER.compute(pair)
     agrees(marketer, 100.0 * len(classes) / n)
@@ -126,12 +130,20 @@ def test_extremes(weighted):
         assert measure.compute(pair).value == pytest.approx(measure.highest), measure.name
     assert SMALLEST_CLASS.compute(pair).value == SMALLEST_CLASS_WITH_KEPT.compute(pair).value == 1.0
     flat = collapsed(pair)
-    assert UNIQUENESS.compute(flat).value == UNIQUENESS_WITH_KEPT.compute(flat).value == UNIQUENESS.lowest
+    assert (
+        UNIQUENESS.compute(flat).value
+        == UNIQUENESS_WITH_KEPT.compute(flat).value
+        == UNIQUENESS.lowest
+    )
     assert SMALLEST_CLASS.compute(flat).value == n
     assert SMALLEST_CLASS_WITH_KEPT.compute(flat).value == n / 2
-    assert PROSECUTOR.compute(flat).value == MARKETER.compute(flat).value == pytest.approx(100.0 / n)
+    assert (
+        PROSECUTOR.compute(flat).value == MARKETER.compute(flat).value == pytest.approx(100.0 / n)
+    )
     population = math.fsum(weights_of(pair))
-    assert JOURNALIST.compute(flat).value == pytest.approx(100.0 * slow_individual_risk(n, population))
+    assert JOURNALIST.compute(flat).value == pytest.approx(
+        100.0 * slow_individual_risk(n, population)
+    )
     assert (JOURNALIST.compute(pair).value == JOURNALIST.highest) is not weighted
     zero = replace(flat, original=np.zeros((n, 3)))
     assert DOMINANCE.compute(zero).value == DOMINANCE.lowest
@@ -149,7 +161,9 @@ def test_the_two_zeros_are_one_value():
 
 
 def test_nobody_makes_up_a_part_of_nothing():
-    """A record alone with the value 0 beside one alone with 5: only the latter's class tells a value."""
+    """A record alone with the value 0 beside one alone with 5: only the latter's class tells a
+    value.
+    """
     pair = Pair(np.array([[5.0], [0.0]]), np.array([[1.0], [2.0]]), ("a",))
     figure = DOMINANCE.compute(pair)
     assert (figure.value, figure.details) == (

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import plain
-from measures.risk.pairs import agrees, collapsed, deviation, distinct_pair, percent, random_pair, weights_of
+from measures.risk.pairs import (
+    agrees,
+    collapsed,
+    deviation,
+    distinct_pair,
+    percent,
+    random_pair,
+    weights_of,
+)
 from microagg.measures.measure import Pair
 from microagg.measures.risk.closest import CLOSEST_RECORD, NEAREST_NEIGHBOUR_RATIO, two_distances
 
@@ -25,7 +33,9 @@ def slow_distances(pair: Pair) -> tuple[list[float], list[float]]:
     originals, everybody = np.array(before).T, range(len(pair.original))
     nearest, second = [], []
     for q in np.array(after).T:
-        distances = sorted(map(math.sqrt, plain.squared_distances(originals, everybody, q).tolist()))
+        distances = sorted(
+            map(math.sqrt, plain.squared_distances(originals, everybody, q).tolist())
+        )
         nearest.append(distances[0])
         second.append(distances[1] if len(distances) > 1 else math.inf)
     return nearest, second
@@ -70,7 +80,11 @@ def test_larger_tables_of_every_kind(kind):
     """Several levels of the tree, with ties by the dozen."""
     rng = np.random.default_rng(kind)
     original = np.ascontiguousarray(plain.KINDS[kind](rng, 400, 3))
-    released = original[np.argsort(original[:, 0])].reshape(80, 5, 3).mean(axis=1)[rng.integers(0, 80, 400)]
+    released = (
+        original[np.argsort(original[:, 0])]
+        .reshape(80, 5, 3)
+        .mean(axis=1)[rng.integers(0, 80, 400)]
+    )
     pair = Pair(original, np.ascontiguousarray(released), ("a", "b", "c"))
     for this in (pair, replace(pair, released=original + 0.3 * rng.normal(size=original.shape))):
         found = two_distances(this)
@@ -83,10 +97,16 @@ def test_larger_tables_of_every_kind(kind):
 def test_extremes(weighted):
     pair = distinct_pair(weighted=weighted)
     assert CLOSEST_RECORD.compute(pair).value == CLOSEST_RECORD.lowest
-    assert CLOSEST_RECORD.compute(pair).details["percent equal to an original"] == pytest.approx(100.0)
+    assert CLOSEST_RECORD.compute(pair).details["percent equal to an original"] == pytest.approx(
+        100.0
+    )
     assert NEAREST_NEIGHBOUR_RATIO.compute(pair).value == NEAREST_NEIGHBOUR_RATIO.lowest
-    twice = Pair(np.repeat(pair.original, 2, axis=0), np.repeat(pair.released, 2, axis=0), pair.names)
-    assert NEAREST_NEIGHBOUR_RATIO.compute(twice).value == NEAREST_NEIGHBOUR_RATIO.highest, "two in one place"
+    twice = Pair(
+        np.repeat(pair.original, 2, axis=0), np.repeat(pair.released, 2, axis=0), pair.names
+    )
+    assert NEAREST_NEIGHBOUR_RATIO.compute(twice).value == NEAREST_NEIGHBOUR_RATIO.highest, (
+        "two in one place"
+    )
     far = replace(pair, released=pair.original + 1e9)
     assert CLOSEST_RECORD.compute(far).value > 1e8
     assert 0.0 < CLOSEST_RECORD.compute(collapsed(pair)).value < 1.0
@@ -98,14 +118,21 @@ def test_the_twentieth_counts_weights():
     pair = Pair(original, released, ("a",))
     assert CLOSEST_RECORD.compute(pair).value == 0.0, "two of forty are a twentieth"
     light = replace(pair, weights=np.where(np.arange(40) < 2, 0.5, 1.0))
-    assert CLOSEST_RECORD.compute(light).value == pytest.approx(0.25 / deviation(original[:, 0].tolist()))
+    assert CLOSEST_RECORD.compute(light).value == pytest.approx(
+        0.25 / deviation(original[:, 0].tolist())
+    )
 
 
 def test_strange_tables():
     one = Pair(np.array([[3.0]]), np.array([[8.0]]), ("a",))
-    assert (CLOSEST_RECORD.compute(one).value, NEAREST_NEIGHBOUR_RATIO.compute(one).value) == (5.0, 0.0)
+    assert (CLOSEST_RECORD.compute(one).value, NEAREST_NEIGHBOUR_RATIO.compute(one).value) == (
+        5.0,
+        0.0,
+    )
     empty = Pair(np.empty((0, 2)), np.empty((0, 2)), ("a", "b"))
-    assert CLOSEST_RECORD.compute(empty).value == NEAREST_NEIGHBOUR_RATIO.compute(empty).value == 0.0
+    assert (
+        CLOSEST_RECORD.compute(empty).value == NEAREST_NEIGHBOUR_RATIO.compute(empty).value == 0.0
+    )
     beyond = Pair(np.array([[0.0], [1e-90], [3e-90]]), np.full((3, 1), 1e100), ("a",))
     assert math.isfinite(CLOSEST_RECORD.compute(beyond).value)
     assert NEAREST_NEIGHBOUR_RATIO.compute(beyond).value == 1.0
@@ -113,5 +140,6 @@ def test_strange_tables():
     frozen.original.setflags(write=False)
     frozen.released.setflags(write=False)
     agrees(
-        CLOSEST_RECORD.compute(frozen), slow_percentile(slow_distances(frozen)[0], weights_of(frozen), 0.05)
+        CLOSEST_RECORD.compute(frozen),
+        slow_percentile(slow_distances(frozen)[0], weights_of(frozen), 0.05),
     )

@@ -9,7 +9,9 @@ from microagg.measures.measure import Pair
 from microagg.measures.risk.dominance import dominance
 
 
-@pytest.mark.parametrize(("weights", "classes"), [([3, 1, 1, 1], 0), ([4, 1, 1, 1], 1), ([2, 1, 1, 1], 0)])
+@pytest.mark.parametrize(
+    ("weights", "classes"), [([3, 1, 1, 1], 0), ([4, 1, 1, 1], 1), ([2, 1, 1, 1], 0)]
+)
 def test_more_than_half_of_the_weight(weights: list[int], classes: int) -> None:
     points = np.arange(8.0)[:, None]
     released = np.repeat([[1.5], [5.5]], 4, axis=0)

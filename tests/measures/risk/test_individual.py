@@ -1,4 +1,6 @@
-"""The individual risk of Benedetti and Franconi: against the series it is defined by, the published forms, and an integral."""
+"""The individual risk of Benedetti and Franconi: against the series it is defined by, the published
+forms, and an integral.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from microagg.measures.risk.reidentification import (
 
 
 def slow_individual_risk(f: int, population: float) -> float:
-    """Σ over h from f on of Pr(F = h) / h, F the draws up to the f-th success at p = f / population: term by term."""
+    """Σ over h from f on of Pr(F = h) / h, F the draws up to the f-th success at p = f /
+    population: term by term.
+    """
     p = f / population
     if p == 1.0:
         return 1.0 / f
@@ -32,7 +36,9 @@ def slow_individual_risk(f: int, population: float) -> float:
 
 
 def closed_form(f: int, p: float) -> float:
-    """For one, two and three records of a class: as in the manual of µ-Argus 4.1, quoted in the source of sdcMicro."""
+    """For one, two and three records of a class: as in the manual of µ-Argus 4.1, quoted in the
+    source of sdcMicro.
+    """
     q = 1.0 - p
     if f == 1:
         return p / q * math.log(1.0 / p)
@@ -89,7 +95,9 @@ def test_an_integral(f, weight):
     assert risk(f, f * weight) == pytest.approx(integral(f, 1.0 / weight), rel=1e-7)
 
 
-@pytest.mark.parametrize(("f", "p"), [(1, Fraction(1, 4)), (3, Fraction(1, 2)), (6, Fraction(2, 3))])
+@pytest.mark.parametrize(
+    ("f", "p"), [(1, Fraction(1, 4)), (3, Fraction(1, 2)), (6, Fraction(2, 3))]
+)
 def test_fractions(f, p):
     total, rest = exact_series(f, p, 160)
     assert rest < Fraction(1, 10**16)

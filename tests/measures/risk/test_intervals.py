@@ -30,7 +30,9 @@ def in_rank_interval(x: list[float], y: list[float], width: float) -> list[bool]
     ranks = [rank_of[a] for a in y]
     found = []
     for i in range(n):
-        near = [y[j] for j in range(n) if abs(ranks[i] - ranks[j]) < width * n / 100.0 or y[j] == y[i]]
+        near = [
+            y[j] for j in range(n) if abs(ranks[i] - ranks[j]) < width * n / 100.0 or y[j] == y[i]
+        ]
         found.append(min(near) <= x[i] <= max(near))
     return found
 
@@ -60,7 +62,9 @@ def test_equals_its_formula(kind, seed):
     measure, inside = KINDS[kind]
     w = weights_of(pair)
     table = {}
-    for name, x, y in zip(pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True):
+    for name, x, y in zip(
+        pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True
+    ):
         table[name] = [inside(x, y, width) for width in range(1, 11)]
     shares = {name: [percent(row, w) for row in rows] for name, rows in table.items()}
     columns = {name: math.fsum(row) / 10 for name, row in shares.items()}
@@ -70,7 +74,8 @@ def test_equals_its_formula(kind, seed):
         by_width = math.fsum(row[position] for row in shares.values()) / len(shares)
         assert figure.details[f"width {position + 1} %"] == pytest.approx(by_width)
     together = [
-        [all(rows) for rows in zip(*(table[name][p] for name in table), strict=True)] for p in range(10)
+        [all(rows) for rows in zip(*(table[name][p] for name in table), strict=True)]
+        for p in range(10)
     ]
     expected = math.fsum(percent(row, w) for row in together) / 10
     assert figure.details["in all columns at once"] == pytest.approx(expected)
@@ -82,7 +87,9 @@ def _jittered(released: np.ndarray) -> np.ndarray:
     return wide + rng.integers(-2, 3, wide.shape) * 0.03 * np.ptp(released, axis=0)
 
 
-@pytest.mark.parametrize("measure", [RANK_INTERVALS, DEVIATION_INTERVALS], ids=lambda measure: measure.name)
+@pytest.mark.parametrize(
+    "measure", [RANK_INTERVALS, DEVIATION_INTERVALS], ids=lambda measure: measure.name
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_extremes(measure, weighted):
     pair = distinct_pair(weighted=weighted)

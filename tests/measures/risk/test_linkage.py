@@ -28,7 +28,9 @@ UNIT = 2.0**-52
 
 
 def slow_parts(pair: Pair, columns: list[int] | None = None) -> tuple[list[float], list[float]]:
-    """Each record's part in the tie for the nearest original, and for the second nearest; equal within rounding is equal."""
+    """Each record's part in the tie for the nearest original, and for the second nearest; equal
+    within rounding is equal.
+    """
     chosen = range(pair.original.shape[1]) if columns is None else columns
     before, after, moved = [], [], []
     for j in chosen:
@@ -59,7 +61,9 @@ def slow_parts(pair: Pair, columns: list[int] | None = None) -> tuple[list[float
 def exact_parts(
     original: list[list[Fraction]], groups: list[list[int]]
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """The same where groups are released as their means, without any rounding: in fractions, so that ties are ties."""
+    """The same where groups are released as their means, without any rounding: in fractions, so
+    that ties are ties.
+    """
     n, d = len(original), len(original[0])
     precisions = []
     for j in range(d):
@@ -71,7 +75,8 @@ def exact_parts(
     for group in groups:
         q = [sum(original[i][j] for i in group) / len(group) for j in range(d)]
         distances = [
-            sum(precisions[j] * (row[j] - q[j]) ** 2 for j in range(d) if precisions[j]) for row in original
+            sum(precisions[j] * (row[j] - q[j]) ** 2 for j in range(d) if precisions[j])
+            for row in original
         ]
         levels = sorted(set(distances))[:2]
         for i in group:
@@ -107,7 +112,9 @@ def test_means_tie_as_they_do_without_rounding(seed):
 
 
 def test_two_records_are_equally_far_from_their_mean():
-    """What was wrong: rounding made one of every two the nearest and the other the second nearest."""
+    """What was wrong: rounding made one of every two the nearest and the other the second
+    nearest.
+    """
     rng = np.random.default_rng(5)
     table = rng.normal(size=(400, 3))
     order = np.argsort(table[:, 0], kind="stable").reshape(-1, 2).tolist()
@@ -121,7 +128,8 @@ def test_two_records_are_equally_far_from_their_mean():
 
 def test_a_chain_of_ties_ends_where_the_first_does():
     """Rounding reaches from the lowest distance only, not from one tied original to the next."""
-    step = 4.0 * UNIT * 2.0  # columns from 0 to 1 on their own scale: rounding moves a point by so much
+    # columns from 0 to 1 on their own scale: rounding moves a point by so much
+    step = 4.0 * UNIT * 2.0
     original = np.array([[0.0], [0.6 * step], [1.2 * step], [1.8 * step], [1.0]])
     pair = Pair(original, np.zeros((5, 1)), ("a",))
     nearest, second = linked_parts(pair, scale="none")
@@ -138,7 +146,9 @@ def test_equals_a_look_at_all_pairs(seed):
     assert found[1].tolist() == second
     figure = LINKAGE.compute(pair)
     agrees(figure, percent(nearest, weights_of(pair)))
-    assert figure.details["second nearest"] == pytest.approx(percent(second, weights_of(pair)), abs=1e-9)
+    assert figure.details["second nearest"] == pytest.approx(
+        percent(second, weights_of(pair)), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(len(plain.KINDS)))
@@ -146,7 +156,11 @@ def test_larger_tables_of_every_kind(seed):
     """Several levels of the tree, whole and with ties by the dozen."""
     rng = np.random.default_rng(seed)
     original = np.ascontiguousarray(plain.KINDS[seed](rng, 700, 3))
-    released = original[np.argsort(original[:, 0])].reshape(100, 7, 3).mean(axis=1)[rng.integers(0, 100, 700)]
+    released = (
+        original[np.argsort(original[:, 0])]
+        .reshape(100, 7, 3)
+        .mean(axis=1)[rng.integers(0, 100, 700)]
+    )
     pair = Pair(original, np.ascontiguousarray(released), ("a", "b", "c"))
     for this in (pair, replace(pair, released=original + 0.3 * rng.normal(size=original.shape))):
         nearest, second = slow_parts(this)

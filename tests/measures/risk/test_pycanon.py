@@ -21,7 +21,9 @@ def test_the_comparison_sees_what_differs(tmp_path):
     assert len(list(tmp_path.glob("*.csv"))) == 6
     theirs = copy.deepcopy(ours)
     for figures in theirs.values():
-        figures["entropy l"] = {name: float(int(x + 1e-9)) for name, x in figures["entropy l"].items()}
+        figures["entropy l"] = {
+            name: float(int(x + 1e-9)) for name, x in figures["entropy l"].items()
+        }
     assert differences(ours, theirs) == []
     first, *_ = theirs.values()
     first["k"] += 1.0

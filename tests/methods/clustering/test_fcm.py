@@ -1,4 +1,6 @@
-"""Fuzzy c-means microaggregation against a transcription in plain Python, and fuzzy c-means against its formulas."""
+"""Fuzzy c-means microaggregation against a transcription in plain Python, and fuzzy c-means against
+its formulas.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,11 @@ def split(points: Matrix, k: int, clusters: int, dice: Dice) -> list[int]:
     for short in [q for q in range(c) if sizes[q] < k]:
         away = [plain.squared_distance(x, centres[short]) for x in np.array(points)]
         for record in sorted(range(len(points)), key=lambda record: (away[record], record)):
-            if labels.count(short) < k and labels[record] != short and labels.count(labels[record]) > k:
+            if (
+                labels.count(short) < k
+                and labels[record] != short
+                and labels.count(labels[record]) > k
+            ):
                 labels[record] = short
     return labels
 
@@ -111,7 +117,9 @@ def test_same_groups_as_the_oracle(seed: int) -> None:
 
 @pytest.mark.parametrize("sharpness", range(4))
 def test_centres_move_as_bezdeks(sharpness: int) -> None:
-    """u_q is one over the sum of (d_q / d_p)^(2 / (m - 1)), and centres are means weighted by u^m."""
+    """u_q is one over the sum of (d_q / d_p)^(2 / (m - 1)), and centres are means weighted by
+    u^m.
+    """
     rng = np.random.default_rng(sharpness)
     points, centres = rng.normal(size=(40, 3)), rng.normal(size=(4, 3))
     m = 1 + 0.5**sharpness

@@ -15,7 +15,9 @@ from microagg.methods.clustering.kc import numbers_of_clusters
 
 
 def plus_plus(points: np.ndarray, count: int, dice: Dice) -> list[int]:
-    """k-means++: each next record in proportion to its squared distance from the nearest one drawn."""
+    """k-means++: each next record in proportion to its squared distance from the nearest one
+    drawn.
+    """
     everybody = range(len(points))
     chosen = [dice.below(len(points))]
     near = plain.squared_distances(points, everybody, points[chosen[0]])
@@ -37,13 +39,18 @@ def plus_plus(points: np.ndarray, count: int, dice: Dice) -> list[int]:
 
 
 def lloyd(points: np.ndarray, centres: list[np.ndarray]) -> list[plain.Group]:
-    """Every record to the nearest centre, every centre to the mean of its records, until nothing moves."""
+    """Every record to the nearest centre, every centre to the mean of its records, until nothing
+    moves.
+    """
     for _ in range(300):
-        distances = np.array([plain.squared_distances(points, range(len(points)), c) for c in centres])
+        distances = np.array(
+            [plain.squared_distances(points, range(len(points)), c) for c in centres]
+        )
         nearest = distances.argmin(axis=0)
         groups = [np.flatnonzero(nearest == g).tolist() for g in range(len(centres))]
         new = [
-            plain.centroid(points, group) if group else c for group, c in zip(groups, centres, strict=True)
+            plain.centroid(points, group) if group else c
+            for group, c in zip(groups, centres, strict=True)
         ]
         if all((a == b).all() for a, b in zip(new, centres, strict=True)):
             break
@@ -102,7 +109,9 @@ def test_by_default_few_clusters_get_more_starts() -> None:
     best, least = [list(range(60))], np.inf
     for count in range(2, 13):
         for turn in range(2 * usual_restarts(60, k, count)):
-            first = plus_plus(points, count, dice) if turn % 2 == 0 else dice.permutation(60)[:count]
+            first = (
+                plus_plus(points, count, dice) if turn % 2 == 0 else dice.permutation(60)[:count]
+            )
             groups = lloyd(points, [points[record] for record in first])
             if min(len(group) for group in groups) >= k and exact_sse(points, groups) < least:
                 best, least = groups, exact_sse(points, groups)
@@ -124,8 +133,12 @@ def test_the_schedule_for_large_data() -> None:
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.parametrize(("k", "printed"), [(3, 20.2425), (4, 20.2425), (5, 20.2425), (10, 23.9761)])
-def test_no_more_is_lost_on_tarragona_than_in_print(reference_data: Path, k: int, printed: float) -> None:
+@pytest.mark.parametrize(
+    ("k", "printed"), [(3, 20.2425), (4, 20.2425), (5, 20.2425), (10, 23.9761)]
+)
+def test_no_more_is_lost_on_tarragona_than_in_print(
+    reference_data: Path, k: int, printed: float
+) -> None:
     points = load_reference("Tarragona", folder=reference_data)
     labels = ma.partition(points, k=k, method="kc")
     assert np.bincount(labels).min() >= k

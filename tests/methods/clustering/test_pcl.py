@@ -1,4 +1,6 @@
-"""Probability-constrained Lloyd against a transcription with another solver, and the costs of its cells."""
+"""Probability-constrained Lloyd against a transcription with another solver, and the costs of its
+cells.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,31 @@ import pytest
 import microagg as ma
 import plain
 
-WITHOUT_TIES = (1, 2, 8, 12)  # kinds of points among which the best assignment is unique: see plain.KINDS
+# kinds of points among which the best assignment is unique: see plain.KINDS
+WITHOUT_TIES = (1, 2, 8, 12)
 
 
 def costs_to(points: np.ndarray, labels: list[int]) -> np.ndarray:
     """(n, cells): squared distances of the records from the centroids of the cells."""
     cells = range(max(labels) + 1)
-    centres = [plain.centroid(points, [i for i, own in enumerate(labels) if own == q]) for q in cells]
+    centres = [
+        plain.centroid(points, [i for i, own in enumerate(labels) if own == q]) for q in cells
+    ]
     return np.array([[plain.squared_distance(x, centre) for centre in centres] for x in points])
 
 
 def best_assignment(costs: np.ndarray, k: int) -> list[int]:
-    """The Hungarian method with 2k - 1 places for each cell; filling the first k of them brings a reward."""
+    """The Hungarian method with 2k - 1 places for each cell; filling the first k of them brings a
+    reward.
+    """
     n, cells = costs.shape
     reward = 4.0 * n * costs.max() + 1e-300
     places = np.repeat(costs, 2 * k - 1, axis=1)
     for q in range(cells):
         places[:, q * (2 * k - 1) : q * (2 * k - 1) + k] -= reward
     m = places.shape[1]
-    u, v, taken = [0.0] * (n + 1), [0.0] * (m + 1), [0] * (m + 1)  # row and column 0 stand for nothing
+    # row and column 0 stand for nothing
+    u, v, taken = [0.0] * (n + 1), [0.0] * (m + 1), [0] * (m + 1)
     for row in range(1, n + 1):
         taken[0], at, way = row, 0, [0] * (m + 1)
         least, seen = [math.inf] * (m + 1), [False] * (m + 1)
@@ -51,12 +59,18 @@ def best_assignment(costs: np.ndarray, k: int) -> list[int]:
         while at:
             taken[at] = taken[way[at]]
             at = way[at]
-    cell_of = {taken[column] - 1: (column - 1) // (2 * k - 1) for column in range(1, m + 1) if taken[column]}
+    cell_of = {
+        taken[column] - 1: (column - 1) // (2 * k - 1)
+        for column in range(1, m + 1)
+        if taken[column]
+    }
     return [cell_of[i] for i in range(n)]
 
 
 def most_saved_on_the_way(costs: np.ndarray, labels: list[int], k: int) -> np.ndarray:
-    """Floyd and Warshall on the cells and one more node, for room: lengths of moves from cell to cell."""
+    """Floyd and Warshall on the cells and one more node, for room: lengths of moves from cell to
+    cell.
+    """
     cells = costs.shape[1]
     length = np.full((cells + 1, cells + 1), math.inf)
     for i, own in enumerate(labels):
@@ -91,7 +105,9 @@ def test_same_groups_as_the_oracle(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(14))
 def test_costs_of_the_cells_bring_the_sizes_about(seed: int) -> None:
-    """At the end there are costs at which every record is in a cell that is cheapest for it, ties included."""
+    """At the end there are costs at which every record is in a cell that is cheapest for it, ties
+    included.
+    """
     points, k = plain.hard_problem(2700 + seed)
     points = np.ascontiguousarray(points[:80])
     k = min(k, len(points))

@@ -1,4 +1,6 @@
-"""PFSOM against slow transcriptions of a training pass, of PCAES and of Ward's merging; and what it finds."""
+"""PFSOM against slow transcriptions of a training pass, of PCAES and of Ward's merging; and what it
+finds.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def slow_pass(points, weights, prototypes, widths, neighbourhood):
         for i, u in enumerate(memberships(x, prototypes)):
             strength = u**2
             if widths is not None and widths[i] > 0.0:
-                strength += (1.0 / (1.0 + plain.squared_distance(x, prototypes[i]) / widths[i])) ** 2
+                strength += (
+                    1.0 / (1.0 + plain.squared_distance(x, prototypes[i]) / widths[i])
+                ) ** 2
             pulls[i] += weight * strength * np.append(x, 1.0)
     if neighbourhood > 0.0:
         place = [divmod(i, across) for i in range(c)]
@@ -63,7 +67,9 @@ def slow_pass(points, weights, prototypes, widths, neighbourhood):
 def some_prototypes(points, rng):
     c = int(rng.integers(2, 10))
     at_records = points[rng.integers(0, len(points), c)]
-    return np.ascontiguousarray(at_records + (rng.random() < 0.6) * rng.normal(size=at_records.shape))
+    return np.ascontiguousarray(
+        at_records + (rng.random() < 0.6) * rng.normal(size=at_records.shape)
+    )
 
 
 def centred_problem(seed):
@@ -103,23 +109,30 @@ def spread_along(points, u, prototypes, i, direction):
     """The variance of a fuzzy cluster along a direction."""
     mass = math.fsum(row[i] ** 2 for row in u)
     terms = [
-        row[i] ** 2 * float((x - prototypes[i]) @ direction) ** 2 for row, x in zip(u, points, strict=True)
+        row[i] ** 2 * float((x - prototypes[i]) @ direction) ** 2
+        for row, x in zip(u, points, strict=True)
     ]
     return math.fsum(terms) / mass if mass > 0.0 else 0.0
 
 
 def slow_index(points, prototypes, own_spread, most_compact=max):
-    """Wu and Yang 2005, equation by equation; `own_spread`: distances as the docstring of PFSOM has them."""
+    """Wu and Yang 2005, equation by equation; `own_spread`: distances as the docstring of PFSOM has
+    them.
+    """
     u = [memberships(x, prototypes) for x in points]
     mass = [math.fsum(row[i] ** 2 for row in u) for i in range(len(prototypes))]
     centre = plain.centroid(points, range(len(points)))
     measure = sum(plain.squared_distance(v, centre) for v in prototypes) / len(prototypes)
     total = 0.0
     for i, v in enumerate(prototypes):
-        apart, nearest = min((plain.squared_distance(v, w), t) for t, w in enumerate(prototypes) if t != i)
+        apart, nearest = min(
+            (plain.squared_distance(v, w), t) for t, w in enumerate(prototypes) if t != i
+        )
         if own_spread and apart > 0.0:
             direction = (prototypes[nearest] - v) / math.sqrt(apart)
-            measure = 2.0 * sum(spread_along(points, u, prototypes, t, direction) for t in (i, nearest))
+            measure = 2.0 * sum(
+                spread_along(points, u, prototypes, t, direction) for t in (i, nearest)
+            )
         relative = 0.0 if apart == 0.0 else math.inf if measure == 0.0 else apart / measure
         total += mass[i] / most_compact(mass) - math.exp(
             -max(relative - 4.0, 0.0) if own_spread else -relative
@@ -222,7 +235,10 @@ def test_any_points_get_labels(seed):
     points, _ = plain.hard_problem(seed)
     before = points.copy()
     found = pfsom(
-        points, rng=random.seeded(seed), fewest=1 + seed % 2, validity=("pcaes", "own-spread")[seed // 28]
+        points,
+        rng=random.seeded(seed),
+        fewest=1 + seed % 2,
+        validity=("pcaes", "own-spread")[seed // 28],
     )
     assert np.array_equal(points, before)
     assert found.labels.dtype == np.int32
@@ -231,7 +247,10 @@ def test_any_points_get_labels(seed):
     assert firsts == sorted(firsts)
     assert np.isfinite(found.prototypes).all()
     again = pfsom(
-        points, rng=random.seeded(seed), fewest=1 + seed % 2, validity=("pcaes", "own-spread")[seed // 28]
+        points,
+        rng=random.seeded(seed),
+        fewest=1 + seed % 2,
+        validity=("pcaes", "own-spread")[seed // 28],
     )
     assert np.array_equal(found.labels, again.labels)
     assert np.array_equal(found.prototypes, again.prototypes)

@@ -57,7 +57,9 @@ def oracle(points, k, values, t):
 
 def labels_of(points, k, values, t):
     attributes = as_attributes(values, len(points))
-    problem = Problem.of(points, k, confidential=attributes, accept=Guarantees.of(t=t).accept(attributes))
+    problem = Problem.of(
+        points, k, confidential=attributes, accept=Guarantees.of(t=t).accept(attributes)
+    )
     return t_first(problem, rng=seeded(0))
 
 
@@ -65,20 +67,28 @@ def labels_of(points, k, values, t):
 def test_same_groups_as_the_paper(seed):
     points, k = plain.hard_problem(seed)
     rng = np.random.default_rng(seed)
-    values = rng.normal(size=len(points)) if seed % 3 else rng.integers(0, 4, len(points)).astype(float)
+    values = (
+        rng.normal(size=len(points)) if seed % 3 else rng.integers(0, 4, len(points)).astype(float)
+    )
     t = float(rng.choice([0.02, 0.1, 0.2, 0.6]))
-    assert labels_of(points, k, values, t).tolist() == oracle(points, k, values.tolist(), t).tolist()
+    assert (
+        labels_of(points, k, values, t).tolist() == oracle(points, k, values.tolist(), t).tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_atoms_come_behind_all_values(seed):
     points, k = plain.hard_problem(seed)
     rng = np.random.default_rng(seed)
-    values = np.where(rng.random(len(points)) < 0.4, np.nan, rng.integers(0, 9, len(points)).astype(float))
+    values = np.where(
+        rng.random(len(points)) < 0.4, np.nan, rng.integers(0, 9, len(points)).astype(float)
+    )
     atoms = np.where(np.isnan(values), rng.integers(0, 2, len(points)), -1)
     column = Attribute("wage", Kind.NUMERIC, values, atoms=atoms, marks=("refused", None))
     found = t_first(
-        Problem.of(points, k, confidential=(column,), accept=Guarantees.of(t=0.2).accept((column,))),
+        Problem.of(
+            points, k, confidential=(column,), accept=Guarantees.of(t=0.2).accept((column,))
+        ),
         rng=seeded(0),
     )
     places = np.where(atoms < 0, values, 100.0 + atoms)
@@ -87,7 +97,9 @@ def test_atoms_come_behind_all_values(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_strata_keep_t_without_repair(seed):
-    """The bound of the paper: values that all differ, and a number of records that the strata divide."""
+    """The bound of the paper: values that all differ, and a number of records that the strata
+    divide.
+    """
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 9))
     n = size * int(rng.integers(2, 20))

@@ -79,7 +79,10 @@ def children(
         cut = 1 + dice.below(n - 1) if dice.unit() < rates["crossover"] else n
         for genes in (mother[:cut] + father[cut:], father[:cut] + mother[cut:]):
             if len(new) < len(population):
-                child = [dice.below(groups) if dice.unit() < rates["mutation"] else gene for gene in genes]
+                child = [
+                    dice.below(groups) if dice.unit() < rates["mutation"] else gene
+                    for gene in genes
+                ]
                 repair(child, k, groups, dice)
                 new.append(numbered(child))
     return new
@@ -111,7 +114,9 @@ def test_same_groups_as_the_oracle(seed: int) -> None:
 
 @pytest.mark.parametrize("n", [100, 119, 130, 151])
 def test_no_group_crosses_a_block(n: int) -> None:
-    """Blocks are the groups of MDAV with 50 records, and where one is larger, groups of half of it."""
+    """Blocks are the groups of MDAV with 50 records, and where one is larger, groups of half of
+    it.
+    """
     points = np.random.default_rng(n).normal(size=(n, 3))
     labels = ma.partition(points, k=3, method="genetic", generations=5)
     for block in plain.mdav_groups(points, 50):
@@ -119,7 +124,8 @@ def test_no_group_crosses_a_block(n: int) -> None:
         if len(block) > 50:
             members = sorted(block)
             halves = [
-                [members[i] for i in half] for half in plain.mdav_groups(points[members], len(block) // 2)
+                [members[i] for i in half]
+                for half in plain.mdav_groups(points[members], len(block) // 2)
             ]
         for half in halves:
             outside = plain.without(range(n), half)

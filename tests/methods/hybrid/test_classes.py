@@ -23,8 +23,12 @@ def test_atoms_lie_at_the_mean_and_aside(kind):
 
 @pytest.mark.parametrize("known", [0, 1, 30])
 def test_gaps_are_a_class_like_others(known):
-    values = np.where(np.arange(60) < 30, np.nan, np.minimum(np.arange(60), 29 + known) if known else np.nan)
-    column = Attribute("x", Kind.NUMERIC, values, atoms=np.where(np.isnan(values), 0, -1), marks=(None,))
+    values = np.where(
+        np.arange(60) < 30, np.nan, np.minimum(np.arange(60), 29 + known) if known else np.nan
+    )
+    column = Attribute(
+        "x", Kind.NUMERIC, values, atoms=np.where(np.isnan(values), 0, -1), marks=(None,)
+    )
     classes = ConfidentialClasses((column,)).of(np.arange(60), random.seeded(0))
     assert len(set(classes[:30].tolist())) == 1
     assert (classes.max() > 0) == (known > 0)

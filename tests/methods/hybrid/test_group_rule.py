@@ -12,7 +12,9 @@ import plain
 from microagg.methods.hybrid.group_rule import diverse_groups, least_per_class, plan_groups
 
 PRINTED = list(
-    csv.DictReader(files("microagg.studies").joinpath("published_groups.csv").read_text("utf-8").splitlines())
+    csv.DictReader(
+        files("microagg.studies").joinpath("published_groups.csv").read_text("utf-8").splitlines()
+    )
 )
 
 
@@ -46,7 +48,9 @@ def test_groups_formed_are_those_planned(row):
 
 
 def oracle(points, classes, k, per_class):
-    """Abidi, Ben Yahia and Perera 2020, lines 5 to 17 of algorithm 2, the slow way, with the shares of their tables."""
+    """Abidi, Ben Yahia and Perera 2020, lines 5 to 17 of algorithm 2, the slow way, with the shares
+    of their tables.
+    """
     everyone = list(range(len(points)))
     members = {c: [r for r in everyone if classes[r] == c] for c in sorted(set(classes.tolist()))}
     smallest = min(len(records) for records in members.values())

@@ -35,7 +35,9 @@ def slow_classes(codes):
 
 
 def slow_joining(points, groups, columns):
-    """The smallest group of one value joins the one with which it loses least, until there is none."""
+    """The smallest group of one value joins the one with which it loses least, until there is
+    none.
+    """
     groups = sorted((sorted(group) for group in groups), key=min)
     while len(groups) > 1:
         sharing = [g for g in groups if any(len({column[r] for r in g}) == 1 for column in columns)]
@@ -57,7 +59,9 @@ def slow_joining(points, groups, columns):
 def slow_rule(points, classes, taken_each):
     """Lines 5 to 17 of algorithm 2, with the shares of the paper's tables."""
     everyone = list(range(len(points)))
-    members = {c: [r for r in everyone if classes[r] == c] for c in sorted(set(classes), key=classes.index)}
+    members = {
+        c: [r for r in everyone if classes[r] == c] for c in sorted(set(classes), key=classes.index)
+    }
     smallest = min(len(records) for records in members.values())
     times = {c: len(records) // smallest for c, records in members.items()}
     if smallest < 2 * taken_each:
@@ -77,7 +81,9 @@ def slow_rule(points, classes, taken_each):
 
 
 def slow_part(points, codes, columns, k, per_class):
-    """The groups of a part: of all numbers of records of a class that will do, the first that gives most groups."""
+    """The groups of a part: of all numbers of records of a class that will do, the first that gives
+    most groups.
+    """
     classes = slow_classes(codes)
     counts = [classes.count(c) for c in set(classes)]
     each = sum(count // min(counts) for count in counts)
@@ -151,7 +157,9 @@ def test_what_shares_a_value_joins_the_cheapest(seed):
 
 
 def made_table(seed):
-    """Points, clustered for odd seeds, and two to five classes, skewed or even; in some a cluster has one class only."""
+    """Points, clustered for odd seeds, and two to five classes, skewed or even; in some a cluster
+    has one class only.
+    """
     rng = np.random.default_rng(seed)
     n, d, classes = int(rng.integers(60, 500)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
     centres = 8.0 * rng.normal(size=(int(rng.integers(2, 6)) if seed % 2 else 1, d))
@@ -164,7 +172,9 @@ def made_table(seed):
 
 
 def values_in_groups(labels, column):
-    return np.array([len(set(column[labels == group].tolist())) for group in range(labels.max() + 1)])
+    return np.array(
+        [len(set(column[labels == group].tolist())) for group in range(labels.max() + 1)]
+    )
 
 
 KS = (2, 3, 5, 8, 10, 13, 20)
@@ -190,7 +200,9 @@ def test_the_same_of_several_columns(seed):
     rng, n = np.random.default_rng(seed), len(points)
     mostly_zero = np.where(rng.random(n) < 0.1, rng.lognormal(size=n), 0.0)
     columns = (
-        [codes.astype(float), mostly_zero] if seed % 2 else [codes.astype(str), (mostly_zero > 0).astype(str)]
+        [codes.astype(float), mostly_zero]
+        if seed % 2
+        else [codes.astype(str), (mostly_zero > 0).astype(str)]
     )
     numbers = []
     for k in KS:
@@ -210,7 +222,9 @@ def test_a_larger_l_is_enforced_as_for_every_method():
 
 
 def released(table, **asked):
-    return ma.anonymize(table, quasi=["age"], confidential=["ill"], method="hm-pfsom", seed=0, **asked)
+    return ma.anonymize(
+        table, quasi=["age"], confidential=["ill"], method="hm-pfsom", seed=0, **asked
+    )
 
 
 def shared(release):
@@ -226,7 +240,9 @@ def test_what_shares_one_value_is_told_with_its_numbers():
     alike = groups.nunique() == 1
     (told,) = shared(kept)
     assert alike.sum() > 0
-    assert told.startswith(f"{alike.sum()} of {len(alike)} groups ({groups.size()[alike].sum()} records)")
+    assert told.startswith(
+        f"{alike.sum()} of {len(alike)} groups ({groups.size()[alike].sum()} records)"
+    )
     assert "'ill'" in told
 
 
@@ -276,7 +292,9 @@ def test_hard_confidential_columns(values, one_class):
 
 def test_more_classes_asked_of_a_group_than_there_are_records():
     points = np.random.default_rng(0).normal(size=(20, 2))
-    labels = ma.partition(points, 2, "hm-pfsom", confidential=np.arange(20).astype(str), per_class=1000)
+    labels = ma.partition(
+        points, 2, "hm-pfsom", confidential=np.arange(20).astype(str), per_class=1000
+    )
     assert np.bincount(labels).min() >= 2
     with pytest.raises(ma.InputError, match="k"):
         ma.partition(points, 21, "hm-pfsom", confidential=np.arange(20).astype(str))

@@ -46,7 +46,9 @@ def test_small_parts_join_the_nearest(seed):
 def test_groups_are_those_of_the_method_in_each_part(split):
     points, centres = mixtures.mixture(1)
     parts = split_into_parts(points, 5, rng=random.seeded(7, "hybrid"), split=split, largest=100)
-    assert parts.max() + 1 == (len(centres) if split == "pfsom" else 2 ** np.ceil(np.log2(len(points) / 100)))
+    assert parts.max() + 1 == (
+        len(centres) if split == "pfsom" else 2 ** np.ceil(np.log2(len(points) / 100))
+    )
     labels = ma.partition(points, 5, "hybrid", seed=7, split=split, largest=100)
     for records in records_by_label(parts):
         alone = ma.partition(points[records], 5, "mdav")
@@ -124,9 +126,13 @@ def enough_once(share):
     return progress
 
 
-@pytest.mark.parametrize("asked", [{"t": 0.3}, {"l": 1.6, "diversity": "entropy", "t": 0.4}], ids=str)
+@pytest.mark.parametrize(
+    "asked", [{"t": 0.3}, {"l": 1.6, "diversity": "entropy", "t": 0.4}], ids=str
+)
 def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(asked):
-    """The confidential value goes with a column, so parts miss t as a whole and have to join others."""
+    """The confidential value goes with a column, so parts miss t as a whole and have to join
+    others.
+    """
     rng = np.random.default_rng(1)
     points = np.exp(rng.standard_normal((150, 2)) @ rng.standard_normal((2, 3)))
     ill = np.clip(
@@ -140,7 +146,14 @@ def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(
     losses = {}
     for inside in ("mdav", "auto"):
         labels = ma.partition(
-            points, 3, "hybrid", inside=inside, split="blocks", largest=40, confidential=ill, **asked
+            points,
+            3,
+            "hybrid",
+            inside=inside,
+            split="blocks",
+            largest=40,
+            confidential=ill,
+            **asked,
         )
         groups = [np.flatnonzero(labels == group).tolist() for group in range(labels.max() + 1)]
         assert all(promised.is_kept(ill.tolist(), group, nominal=True, **asked) for group in groups)
@@ -171,7 +184,9 @@ def test_every_group_has_k_whatever_is_confidential(seed):
     rng = np.random.default_rng(seed)
     for confidential in confidential_kinds(rng, len(points)).values():
         for per_class in (None, 1, 4):
-            labels = ma.partition(points, k, "hm-pfsom", confidential=confidential, per_class=per_class)
+            labels = ma.partition(
+                points, k, "hm-pfsom", confidential=confidential, per_class=per_class
+            )
             assert np.bincount(labels).min() >= k
 
 
@@ -203,7 +218,9 @@ def test_per_class_makes_larger_groups():
     assert sizes[0] >= 3
     assert sizes[0] < sizes[1] < sizes[2]
     whole = ma.partition(points, 3, "hm-pfsom", confidential=ill, per_class=1000)
-    assert len(set(whole)) == split_into_parts(points, 3, rng=random.seeded(0, "hm-pfsom")).max() + 1
+    assert (
+        len(set(whole)) == split_into_parts(points, 3, rng=random.seeded(0, "hm-pfsom")).max() + 1
+    )
 
 
 def test_confidential_columns_are_asked_for():
@@ -213,7 +230,9 @@ def test_confidential_columns_are_asked_for():
 
 def classes(attributes, records=None):
     n = len(attributes[0].values)
-    return ConfidentialClasses(attributes).of(np.arange(n) if records is None else records, random.seeded(0))
+    return ConfidentialClasses(attributes).of(
+        np.arange(n) if records is None else records, random.seeded(0)
+    )
 
 
 def of_categories(*sizes, records=None):
@@ -260,7 +279,10 @@ def test_numbers_and_categories_together():
 
 
 def test_ordered_categories_and_wide_numbers_are_numbers():
-    assert classes((attribute(np.repeat([0, 1, 8, 9], 5), Kind.ORDINAL),)).tolist() == [0] * 10 + [1] * 10
+    assert (
+        classes((attribute(np.repeat([0, 1, 8, 9], 5), Kind.ORDINAL),)).tolist()
+        == [0] * 10 + [1] * 10
+    )
     wide = np.concatenate([np.linspace(-1.7e308, -1.6e308, 9), np.linspace(1.6e308, 1.7e308, 9)])
     assert classes((attribute(wide),)).tolist() == [0] * 9 + [1] * 9
 

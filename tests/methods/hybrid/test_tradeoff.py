@@ -1,4 +1,6 @@
-"""The direction of Abidi, Ben Yahia and Perera 2020: more diversity and more loss than MDAV at the same k."""
+"""The direction of Abidi, Ben Yahia and Perera 2020: more diversity and more loss than MDAV at the
+same k.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ def figures(points, confidential, labels):
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.parametrize(("name", "columns", "quasi"), [("Census", "all", 5), ("EIA", "MONTH+10", 7)])
+@pytest.mark.parametrize(
+    ("name", "columns", "quasi"), [("Census", "all", 5), ("EIA", "MONTH+10", 7)]
+)
 @pytest.mark.parametrize("k", [3, 10, 25])
 def test_more_diverse_and_dearer_than_mdav(name, columns, quasi, k, reference_data: Path):
     values = load_reference(name, columns, reference_data)
     scaled = Space.fit(values, "minmax").points(values)
     points, confidential = np.ascontiguousarray(scaled[:, :quasi]), scaled[:, quasi:]
-    diverse = figures(points, confidential, ma.partition(points, k, "hm-pfsom", confidential=confidential))
+    diverse = figures(
+        points, confidential, ma.partition(points, k, "hm-pfsom", confidential=confidential)
+    )
     mdav = figures(points, confidential, ma.partition(points, k, "mdav"))
     assert diverse[0] > mdav[0]
     assert diverse[1] > mdav[1]

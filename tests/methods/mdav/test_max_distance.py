@@ -8,10 +8,11 @@ import plain
 
 
 def groups_of_farthest_pairs(points: np.ndarray, k: int) -> tuple[list[plain.Group], list[int]]:
-    """While 2k remain: a group around each end of the farthest pair. Fewer than k records are left over.
+    """While 2k remain: a group around each end of the farthest pair. Fewer than k records are left
+    over.
 
-    Among duplicates or equidistant points the second end may already be in the first one's group: the second
-    group is still sought around its point.
+    Among duplicates or equidistant points the second end may already be in the first one's group:
+    the second group is still sought around its point.
     """
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
@@ -32,7 +33,9 @@ def max_distance(points: np.ndarray, k: int) -> np.ndarray:
 
 
 def diameter(points: np.ndarray, k: int) -> np.ndarray:
-    """Diameter-based fixed-size microaggregation: Laszlo and Mukherjee 2005; leftovers join one by one."""
+    """Diameter-based fixed-size microaggregation: Laszlo and Mukherjee 2005; leftovers join one by
+    one.
+    """
     groups, leftovers = groups_of_farthest_pairs(points, k)
     plain.join_one_by_one(points, groups, leftovers)
     return plain.labels_from_groups(len(points), groups)
@@ -57,7 +60,8 @@ def test_diameter_equals_the_oracle(seed: int) -> None:
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        # 48 and 54 are left beside {0, 1, 2} and {98, 99, 100}: their centroid 51 is nearer to 99 than to 1
+        # 48 and 54 are left beside {0, 1, 2} and {98, 99, 100}: their centroid 51 is nearer to 99
+        # than to 1
         ("max-distance", [0, 0, 0, 1, 1, 1, 1, 1]),
         ("diameter", [0, 0, 0, 0, 1, 1, 1, 1]),
     ],
@@ -68,5 +72,7 @@ def test_fewer_than_k_are_left(method: str, expected: list[int]) -> None:
 
 
 def test_the_second_end_may_be_taken_by_the_first() -> None:
-    """Four corners of a simplex: the pair is (0, 1), and 1 is as near to 0 as any, so {0, 1} it is."""
+    """Four corners of a simplex: the pair is (0, 1), and 1 is as near to 0 as any, so {0, 1} it
+    is.
+    """
     assert microagg.partition(np.eye(4), k=2, method="max-distance").tolist() == [0, 0, 1, 1]

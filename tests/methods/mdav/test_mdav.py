@@ -58,9 +58,13 @@ def test_many_equal_records_equal_the_oracle(seed: int) -> None:
     n, d, k = int(rng.integers(100, 500)), int(rng.integers(1, 5)), int(rng.integers(2, 12))
     points = np.round(rng.normal(size=(n, d)), 1)
     equal = rng.random(n) < (0.99 if seed % 2 else 0.8)
-    points[equal] = points[rng.integers(0, n, 1 + seed % 4)][rng.integers(0, 1 + seed % 4, equal.sum())]
+    points[equal] = points[rng.integers(0, n, 1 + seed % 4)][
+        rng.integers(0, 1 + seed % 4, equal.sum())
+    ]
     for method, oracle in (("mdav", mdav), ("mdav1", mdav1), ("mdav-generic", mdav_generic)):
-        np.testing.assert_array_equal(microagg.partition(points, k=k, method=method), oracle(points, k))
+        np.testing.assert_array_equal(
+            microagg.partition(points, k=k, method=method), oracle(points, k)
+        )
 
 
 @pytest.mark.parametrize("shape", [(6, 400), (40, 200)])
@@ -69,9 +73,12 @@ def test_wide_tables_equal_the_oracle(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(microagg.partition(points, k=3, method="mdav"), mdav(points, 3))
 
 
-# Worked by hand, k = 3. From the centroid 50.25 the farthest is 0, which takes 1 and 2; from 0 it is 100,
-# which takes 98 and 99. Their centroids are 1 and 99, and 48 and 54 are left. Together they have the centroid
-# 51, which is nearer to 99; alone, 48 goes to 1 and 54 to 99; but if 48 moves its new group's centroid to
+# Worked by hand, k = 3. From the centroid 50.25 the farthest is 0, which takes 1 and 2; from 0 it
+# is 100,
+# which takes 98 and 99. Their centroids are 1 and 99, and 48 and 54 are left. Together they have
+# the centroid
+# 51, which is nearer to 99; alone, 48 goes to 1 and 54 to 99; but if 48 moves its new group's
+# centroid to
 # 12.75, then 54 follows it.
 TWO_LEFT = np.array([[0.0], [1.0], [2.0], [48.0], [54.0], [98.0], [99.0], [100.0]])
 
@@ -96,12 +103,15 @@ def test_fewer_than_k_are_left(method: str, params: dict[str, str], expected: li
     ("method", "expected"),
     [
         ("mdav", [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
-        # of 10, 50, 52, 75 the farthest from their centroid is 10, which takes 50 and 52; 75 is nearest to 99
+        # of 10, 50, 52, 75 the farthest from their centroid is 10, which takes 50 and 52; 75 is
+        # nearest to 99
         ("mdav1", [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]),
         # at least 3k: one pair of groups, and the four that remain are one group
         ("mdav-generic", [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
     ],
 )
 def test_at_least_k_are_left(method: str, expected: list[int]) -> None:
-    points = np.array([[0.0], [1.0], [2.0], [10.0], [50.0], [52.0], [75.0], [98.0], [99.0], [100.0]])
+    points = np.array(
+        [[0.0], [1.0], [2.0], [10.0], [50.0], [52.0], [75.0], [98.0], [99.0], [100.0]]
+    )
     assert microagg.partition(points, k=3, method=method).tolist() == expected

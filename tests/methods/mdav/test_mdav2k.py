@@ -12,8 +12,8 @@ import plain
 def mdav2k(points: np.ndarray, k: int) -> np.ndarray:
     """MDAV2k: Chettri and Borah 2012, algorithm 6.
 
-    As in their text, each of the k candidates is tried unless the group is full. The last step splits when 2k
-    remain, as in their other algorithms.
+    As in their text, each of the k candidates is tried unless the group is full. The last step
+    splits when 2k remain, as in their other algorithms.
     """
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
@@ -58,13 +58,15 @@ def test_mdav2k_equals_the_oracle(seed: int) -> None:
     np.testing.assert_array_equal(labels, mdav2k(points, k))
 
 
-# Worked by hand, k = 2: with these far away, record 0 at the origin is the farthest from the centroid. It
+# Worked by hand, k = 2: with these far away, record 0 at the origin is the farthest from the
+# centroid. It
 # takes record 1; records 2 and 3 are the candidates, in this order.
 FAR = [[0.0, -100.0 - i] for i in range(6)]
 
 
 def test_the_last_candidate_is_tried_when_one_before_was_refused() -> None:
-    """2 has a neighbour of its own, 4, at 0.9: d1 = 0.56, d3 = 0.45, gamma = 0.80, and d2 = 3.5 is too far.
+    """2 has a neighbour of its own, 4, at 0.9: d1 = 0.56, d3 = 0.45, gamma = 0.80, and d2 = 3.5 is
+    too far.
 
     3 has nobody nearer than 2: d3 = 3.1, gamma = 1.09, and d2 = 2.7 < 3.4.
     """
@@ -74,7 +76,9 @@ def test_the_last_candidate_is_tried_when_one_before_was_refused() -> None:
 
 
 def test_a_full_group_takes_no_more() -> None:
-    """2 is added: d2 = 2.7, d3 = 2.7, gamma = 1.10. So would be 3, all alone now, but 2k - 1 = 3 are in."""
+    """2 is added: d2 = 2.7, d3 = 2.7, gamma = 1.10. So would be 3, all alone now, but 2k - 1 = 3
+    are in.
+    """
     near = [[0.0, 0.0], [1.0, -0.5], [-2.2, -0.5], [3.2, -0.5]]
     labels = microagg.partition(np.array(near + FAR), k=2, method="mdav2k")
     assert labels[:4].tolist() == [0, 0, 0, 1]

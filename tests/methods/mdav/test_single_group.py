@@ -1,4 +1,6 @@
-"""mdav-single-group and cbfs, one group a turn, against transcriptions of the published algorithms."""
+"""mdav-single-group and cbfs, one group a turn, against transcriptions of the published
+algorithms.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ import microagg
 import plain
 
 
-def single_groups(points: np.ndarray, k: int, *, while_at_least: int) -> tuple[list[plain.Group], list[int]]:
+def single_groups(
+    points: np.ndarray, k: int, *, while_at_least: int
+) -> tuple[list[plain.Group], list[int]]:
     """One group a turn around the record farthest from the remaining records' centroid."""
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
@@ -21,7 +25,8 @@ def single_groups(points: np.ndarray, k: int, *, while_at_least: int) -> tuple[l
 def mdav_single_group(points: np.ndarray, k: int) -> np.ndarray:
     """MDAV-single-group: Chettri and Borah 2012, algorithm 4.
 
-    Its loop runs while 3k remain and its next step forms one more such group if 2k do: together, while 2k do.
+    Its loop runs while 3k remain and its next step forms one more such group if 2k do: together,
+    while 2k do.
     """
     groups, remaining = single_groups(points, k, while_at_least=2 * k)
     groups.append(remaining)
@@ -55,9 +60,11 @@ def test_cbfs_equals_the_oracle(seed: int, leftovers: str) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "expected"),
     [
-        # from the centroid 12.8 the farthest is 26, which takes 18; fewer than 2k are left and form a group
+        # from the centroid 12.8 the farthest is 26, which takes 18; fewer than 2k are left and form
+        # a group
         ("mdav-single-group", {}, [0, 0, 0, 1, 1]),
-        # at least k are left: from their centroid 6.67 the farthest is 0, which takes 7; the leftover 13 is
+        # at least k are left: from their centroid 6.67 the farthest is 0, which takes 7; the
+        # leftover 13 is
         # nearer to 22 than to 3.5
         ("cbfs", {}, [0, 0, 1, 1, 1]),
         ("cbfs", {"leftovers": "nearest"}, [0, 0, 1, 1, 1]),

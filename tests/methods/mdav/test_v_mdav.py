@@ -12,7 +12,8 @@ import plain
 def v_mdav(points: np.ndarray, k: int, gamma: float = 0.2) -> np.ndarray:
     """V-MDAV: Solanas and Martinez-Balleste 2006, as in Chettri and Borah 2012, algorithm 5.
 
-    The centroid is that of all records, computed once. Leftovers join the nearest centroid, not updated.
+    The centroid is that of all records, computed once. Leftovers join the nearest centroid, not
+    updated.
     """
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
@@ -25,7 +26,9 @@ def v_mdav(points: np.ndarray, k: int, gamma: float = 0.2) -> np.ndarray:
     return plain.labels_from_groups(len(points), groups)
 
 
-def extend(points: np.ndarray, group: plain.Group, remaining: list[int], k: int, gamma: float) -> list[int]:
+def extend(
+    points: np.ndarray, group: plain.Group, remaining: list[int], k: int, gamma: float
+) -> list[int]:
     """Grow the group in place, to 2k - 1 records at most; what still remains comes back."""
     while len(group) < 2 * k - 1 and remaining:
         candidate, squared_in = plain.nearest_to_any(points, remaining, group)
@@ -55,8 +58,10 @@ def test_v_mdav_with_a_given_gamma_equals_the_oracle(seed: int, gamma: float) ->
     np.testing.assert_array_equal(labels, v_mdav(points, k, gamma))
 
 
-# Worked by hand, k = 2. From the fixed centroid 16.57 the farthest is 40, which takes 39. Nearest to them is
-# 30, 9 away, whose own nearest is 4, 26 away: added if 9 < 26 gamma, which fills the group (2k - 1 = 3). Then
+# Worked by hand, k = 2. From the fixed centroid 16.57 the farthest is 40, which takes 39. Nearest
+# to them is
+# 30, 9 away, whose own nearest is 4, 26 away: added if 9 < 26 gamma, which fills the group (2k - 1
+# = 3). Then
 # 0 takes 1. Nearest to them is 2, 1 away, whose own nearest is 4, 2 away: added if 1 < 2 gamma.
 LINE = np.array([[0.0], [1.0], [2.0], [4.0], [30.0], [39.0], [40.0]])
 
@@ -64,7 +69,8 @@ LINE = np.array([[0.0], [1.0], [2.0], [4.0], [30.0], [39.0], [40.0]])
 @pytest.mark.parametrize(
     ("gamma", "expected"),
     [
-        # neither is added; 2 takes 4, and 30, the only record that remains, is added whatever gamma is
+        # neither is added; 2 takes 4, and 30, the only record that remains, is added whatever gamma
+        # is
         (0.2, [0, 0, 1, 1, 1, 2, 2]),
         # 30 is added and 2 is not: it takes 4
         (0.4, [0, 0, 1, 1, 2, 2, 2]),

@@ -37,13 +37,19 @@ def test_each_column_as_told(seed: int) -> None:
     for j in range(points.shape[1]):
         column = points[:, j : j + 1]
         assert np.bincount(optimal[:, j]).min() >= k
-        assert plain.sse(column, optimal[:, j]) <= plain.sse(column, fixed[:, j]) * (1 + 1e-9) + 1e-300
+        assert (
+            plain.sse(column, optimal[:, j]) <= plain.sse(column, fixed[:, j]) * (1 + 1e-9) + 1e-300
+        )
 
 
 def table_of(n: int = 200) -> pa.Table:
     rng = np.random.default_rng(3)
     return pa.table(
-        {"age": rng.integers(18, 90, n), "income": rng.integers(1000, 90_000, n), "x": rng.normal(size=n)}
+        {
+            "age": rng.integers(18, 90, n),
+            "income": rng.integers(1000, 90_000, n),
+            "x": rng.normal(size=n),
+        }
     )
 
 

@@ -93,7 +93,8 @@ def test_no_partition_of_one_column_beats_hm(seed: int) -> None:
     n, k = int(rng.integers(6, 10)), int(rng.integers(2, 4))
     column = np.round(rng.normal(size=(n, 1)), 1)
     best = min(
-        plain.sse(column, plain.labels_from_groups(n, groups)) for groups in all_partitions(list(range(n)), k)
+        plain.sse(column, plain.labels_from_groups(n, groups))
+        for groups in all_partitions(list(range(n)), k)
     )
     assert math.isclose(plain.sse(column, run(HM, column, k)), best, rel_tol=1e-9, abs_tol=1e-15)
 
@@ -103,9 +104,13 @@ def test_hm_refuses_several_columns() -> None:
         run(HM, np.zeros((6, 2)), 2)
 
 
-@pytest.mark.parametrize(("name", "start"), [("mdav", "mdav"), ("md", "max-distance"), ("cbfs", "cbfs")])
+@pytest.mark.parametrize(
+    ("name", "start"), [("mdav", "mdav"), ("md", "max-distance"), ("cbfs", "cbfs")]
+)
 @pytest.mark.parametrize("seed", range(2500, 2530))
-def test_a_cut_loses_no_more_than_the_groups_it_starts_from(name: str, start: str, seed: int) -> None:
+def test_a_cut_loses_no_more_than_the_groups_it_starts_from(
+    name: str, start: str, seed: int
+) -> None:
     points, k = plain.hard_problem(seed)
     before = plain.sse(points, partition(points, k=k, method=start))
     ours = plain.sse(points, run(NAMED[name], points, k))

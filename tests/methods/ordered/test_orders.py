@@ -68,7 +68,9 @@ def npn(points: np.ndarray, k: int) -> list[int]:
 
 
 def chained(points: np.ndarray, groups: list[plain.Group]) -> list[int]:
-    """From the first group on to the nearest centroid; records towards the next one, the last group's away."""
+    """From the first group on to the nearest centroid; records towards the next one, the last
+    group's away.
+    """
     if len(groups) == 1:
         return sorted(groups[0])
     centroids = np.array([plain.centroid(points, group) for group in groups])
@@ -100,7 +102,9 @@ def cbfs(points: np.ndarray, k: int) -> list[int]:
 
 
 def md(points: np.ndarray, k: int) -> list[int]:
-    """The groups as formed, from their first records outwards; the last one from the first record before it."""
+    """The groups as formed, from their first records outwards; the last one from the first record
+    before it.
+    """
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
     while len(remaining) >= 2 * k:
@@ -176,7 +180,9 @@ def test_the_component_points_where_its_largest_loading_does() -> None:
 @pytest.mark.parametrize(("d", "side"), [(2, 16), (3, 8), (4, 4)])
 def test_the_hilbert_curve_steps_from_cell_to_cell(d: int, side: int) -> None:
     axes = np.meshgrid(*[np.arange(float(side))] * d, indexing="ij")
-    grid = np.random.default_rng(0).permutation(np.column_stack([axis.reshape(-1) for axis in axes]))
+    grid = np.random.default_rng(0).permutation(
+        np.column_stack([axis.reshape(-1) for axis in axes])
+    )
     walked = grid[order_of("hilbert", grid)]
     assert (np.abs(np.diff(walked, axis=0)).sum(axis=1) == 1.0).all()
 
@@ -185,7 +191,9 @@ def test_hilbert_on_one_column_sorts_it_and_many_columns_fit() -> None:
     rng = np.random.default_rng(1)
     column = rng.normal(size=(200, 1))
     assert order_of("hilbert", column) == sorted_by(column[:, 0].tolist())
-    assert order_of("hilbert", np.column_stack([np.full(200, 3.0), column])) == order_of("hilbert", column)
+    assert order_of("hilbert", np.column_stack([np.full(200, 3.0), column])) == order_of(
+        "hilbert", column
+    )
     wide = rng.normal(size=(50, 40))
     assert order_of("hilbert", wide) == order_of("hilbert", wide[:, :16])
 
@@ -195,7 +203,9 @@ def path_length(points: np.ndarray, order: list[int]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("make", [plain._gaussian, plain._heavy_tails, plain._clustered, plain._one_decimal])
+@pytest.mark.parametrize(
+    "make", [plain._gaussian, plain._heavy_tails, plain._clustered, plain._one_decimal]
+)
 def test_the_hamiltonian_path_is_short(make: Callable[..., Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = make(rng, 400, int(rng.integers(1, 6)))
@@ -205,7 +215,9 @@ def test_the_hamiltonian_path_is_short(make: Callable[..., Any], seed: int) -> N
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_exchange_along_a_near_neighbour_shortens_the_path(seed: int) -> None:
-    """Any part turned round, if one of the new edges leads to a near neighbour and is shorter than the old one there."""
+    """Any part turned round, if one of the new edges leads to a near neighbour and is shorter than
+    the old one there.
+    """
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(120, 2))
     order = order_of("tsp", points)
@@ -222,5 +234,8 @@ def test_no_exchange_along_a_near_neighbour_shortens_the_path(seed: int) -> None
 
 def test_a_line_is_walked_from_end_to_end_and_duplicates_stay_together() -> None:
     line = np.array([[3.0], [1.0], [2.0], [1.0], [9.0], [3.0], [0.0], [4.0], [5.0], [6.0], [7.0]])
-    assert order_of("tsp", line) in (sorted_by(line[:, 0].tolist()), [4, 10, 9, 8, 7, 0, 5, 2, 1, 3, 6])
+    assert order_of("tsp", line) in (
+        sorted_by(line[:, 0].tolist()),
+        [4, 10, 9, 8, 7, 0, 5, 2, 1, 3, 6],
+    )
     assert order_of("tsp", np.zeros((6, 2))) == list(range(6))

@@ -1,4 +1,6 @@
-"""The pairwise-systematic method against a plain transcription, and against its published figures."""
+"""The pairwise-systematic method against a plain transcription, and against its published
+figures.
+"""
 
 import csv
 from collections.abc import Callable
@@ -44,7 +46,9 @@ def by_deviations(points: np.ndarray) -> list[int]:
     return in_order(keys)
 
 
-def grown(points: np.ndarray, line: list[int], start: int, k: int, spared: int | None) -> plain.Group:
+def grown(
+    points: np.ndarray, line: list[int], start: int, k: int, spared: int | None
+) -> plain.Group:
     group = [start]
     while len(group) < k:
         candidates = plain.without(line, [*group, spared] if spared is not None else group)
@@ -68,7 +72,9 @@ def pairwise_systematic(points: np.ndarray, line: list[int], k: int) -> np.ndarr
 
 
 @pytest.mark.parametrize("seed", range(2600, 2670))
-@pytest.mark.parametrize(("name", "sort"), [("ps-multidsort", by_ranks), ("ps-meansort", by_deviations)])
+@pytest.mark.parametrize(
+    ("name", "sort"), [("ps-multidsort", by_ranks), ("ps-meansort", by_deviations)]
+)
 def test_ps_equals_the_oracle(name: str, sort: Callable[..., Any], seed: int) -> None:
     points, k = plain.hard_problem(seed)
     labels = run_method(METHODS[name], Problem.of(points, k), {}, seed=0).labels
@@ -77,7 +83,9 @@ def test_ps_equals_the_oracle(name: str, sort: Callable[..., Any], seed: int) ->
 
 
 def test_the_last_record_is_kept_for_its_own_group() -> None:
-    """Records 0 and 5 are the ends of the order; 5 is nearest to 0, and still starts the other group."""
+    """Records 0 and 5 are the ends of the order; 5 is nearest to 0, and still starts the other
+    group.
+    """
     points = np.array([[0.0, 0.0], [-9.0, 9.5], [9.0, -8.0], [-9.0, 10.0], [8.0, -7.0], [0.5, 2.6]])
     sums = points.sum(axis=1)
     assert int(np.argmin(sums)) == 0

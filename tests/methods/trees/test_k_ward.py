@@ -12,20 +12,31 @@ import plain
 from microagg.kernels.ward import joined_to_k
 
 
-def next_pair(points: np.ndarray, groups: list[plain.Group], k: int) -> tuple[plain.Group, plain.Group]:
-    """The pair whose joining adds least to the sum of squares; then with fewest records; then with the lowest."""
+def next_pair(
+    points: np.ndarray, groups: list[plain.Group], k: int
+) -> tuple[plain.Group, plain.Group]:
+    """The pair whose joining adds least to the sum of squares; then with fewest records; then with
+    the lowest.
+    """
     centres = {min(group): plain.centroid(points, group) for group in groups}
 
     def key(pair: tuple[plain.Group, plain.Group]) -> tuple[float, int, int, int]:
         a, b = (float(len(group)) for group in pair)
         low, high = sorted(min(group) for group in pair)
-        return a * b / (a + b) * plain.squared_distance(centres[low], centres[high]), int(a + b), low, high
+        return (
+            a * b / (a + b) * plain.squared_distance(centres[low], centres[high]),
+            int(a + b),
+            low,
+            high,
+        )
 
     return min((p for p in itertools.combinations(groups, 2) if min(map(len, p)) < k), key=key)
 
 
 def oracle(points: np.ndarray, records: list[int], k: int) -> list[plain.Group]:
-    """Two groups at the ends of the diameter, single records, and Ward's method until all groups have k."""
+    """Two groups at the ends of the diameter, single records, and Ward's method until all groups
+    have k.
+    """
     if len(records) < 2 * k:
         return [records]
     groups: list[plain.Group] = []
@@ -50,7 +61,9 @@ def test_same_groups_as_the_oracle(seed: int) -> None:
 
 
 def test_a_large_group_is_worked_on_again() -> None:
-    """10, 40 and 130 are each nearer to the group at 0 than to each other; the six are then split at their own ends."""
+    """10, 40 and 130 are each nearer to the group at 0 than to each other; the six are then split
+    at their own ends.
+    """
     points = np.array([0.0, 0.0, 0.0, 10.0, 40.0, 130.0, 1000.0, 1000.0, 1000.0])[:, None]
     joined = joined_to_k(points, np.array([0, 0, 0, 1, 2, 3, 4, 4, 4]), 3)
     assert np.bincount(joined).tolist() == [6, 3]

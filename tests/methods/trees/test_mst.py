@@ -17,7 +17,9 @@ Edge = tuple[float, int, int]
 
 
 def kruskal(points: np.ndarray) -> list[Edge]:
-    """The edges of the minimum spanning tree as (squared length, lower record, higher record), in that order."""
+    """The edges of the minimum spanning tree as (squared length, lower record, higher record), in
+    that order.
+    """
     n, tree = len(points), []
     owner = list(range(n))
     pairs = [
@@ -41,7 +43,9 @@ def side(tree: list[Edge], start: int) -> set[int]:
 
 
 def parts_of(points: np.ndarray, k: int) -> list[list[int]]:
-    """The trees left when every edge, the last first, is taken out if k records stay on both of its sides."""
+    """The trees left when every edge, the last first, is taken out if k records stay on both of its
+    sides.
+    """
     tree = kruskal(points)
     for edge in sorted(tree, reverse=True):
         rest = [other for other in tree if other != edge]
@@ -95,7 +99,9 @@ def oracle(points: np.ndarray, k: int, splitter: str) -> np.ndarray:
 def test_the_tree_is_kruskals(seed: int) -> None:
     points, _ = plain.hard_problem(seed)
     edges, squares = spanning_tree(points)
-    assert [(x, *edge) for x, edge in zip(squares.tolist(), edges.tolist(), strict=True)] == kruskal(points)
+    assert [
+        (x, *edge) for x, edge in zip(squares.tolist(), edges.tolist(), strict=True)
+    ] == kruskal(points)
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS)
@@ -108,14 +114,20 @@ def test_same_groups_as_the_oracle(seed: int, splitter: str) -> None:
 
 @pytest.mark.slow
 def test_a_tree_of_many_leaves_has_kruskals_weight() -> None:
-    """Enough records for several levels of the kd-tree; rounded, so that many edges are equally long."""
+    """Enough records for several levels of the kd-tree; rounded, so that many edges are equally
+    long.
+    """
     points = np.round(np.random.default_rng(4).normal(size=(1500, 3)), 1)
     edges, squares = spanning_tree(points)
-    assert [(x, *edge) for x, edge in zip(squares.tolist(), edges.tolist(), strict=True)] == kruskal(points)
+    assert [
+        (x, *edge) for x, edge in zip(squares.tolist(), edges.tolist(), strict=True)
+    ] == kruskal(points)
 
 
 def test_clusters_that_lie_apart_are_the_groups() -> None:
-    """Of three clusters of 4, 5 and 3 records none is torn apart, which no method of fixed size can do."""
+    """Of three clusters of 4, 5 and 3 records none is torn apart, which no method of fixed size can
+    do.
+    """
     centres = np.repeat([0.0, 100.0, 250.0], [4, 5, 3])
     points = np.column_stack([centres, np.tile([0.0, 1.0, 3.0], 4)])
     assert ma.partition(points, k=3, method="mst").tolist() == [0] * 4 + [1] * 5 + [2] * 3

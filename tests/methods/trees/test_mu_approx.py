@@ -1,4 +1,6 @@
-"""µ-Approx against a transcription that keeps trees as sets of edges and counts every subtree anew."""
+"""µ-Approx against a transcription that keeps trees as sets of edges and counts every subtree
+anew.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def nearest_elsewhere(points: np.ndarray, tree: set[int], u: int) -> tuple[float
 def forest(points: np.ndarray, k: int, order: str) -> list[tuple[int, Ways]]:
     """Trees as (the vertex without an outgoing edge, what is joined to what)."""
     n = len(points)
-    trees: dict[int, tuple[int, Ways]] = {i: (i, {i: set()}) for i in range(n)}  # by any record in it
+    # by any record in it
+    trees: dict[int, tuple[int, Ways]] = {i: (i, {i: set()}) for i in range(n)}
 
     def add_edge(u: int, v: int) -> None:
         joined = trees[u][1] | trees[v][1]
@@ -42,7 +45,9 @@ def forest(points: np.ndarray, k: int, order: str) -> list[tuple[int, Ways]]:
     else:
         centre = plain.centroid(points, range(n))
         outwards = [plain.squared_distance(points[i], centre) for i in range(n)]
-        for i in range(n) if order == "record" else sorted(range(n), key=lambda i: (-outwards[i], i)):
+        for i in (
+            range(n) if order == "record" else sorted(range(n), key=lambda i: (-outwards[i], i))
+        ):
             while len(trees[i][1]) < k:
                 sink = trees[i][0]
                 add_edge(sink, nearest_elsewhere(points, set(trees[i][1]), sink)[2])
@@ -125,7 +130,9 @@ def test_same_groups_as_the_oracle(seed: int, order: str) -> None:
 
 
 def test_a_star_is_taken_apart_around_its_middle() -> None:
-    """All go to record 9 in their middle. {0, 1} are short of k = 3 and get it; a copy keeps the others together."""
+    """All go to record 9 in their middle. {0, 1} are short of k = 3 and get it; a copy keeps the
+    others together.
+    """
     points = np.vstack([np.eye(9), np.zeros((1, 9))])
     labels = ma.partition(points, k=3, method="mu-approx", order="record")
     assert labels.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 0]
@@ -134,6 +141,7 @@ def test_a_star_is_taken_apart_around_its_middle() -> None:
 def test_the_order_that_the_paper_leaves_open_matters() -> None:
     points = np.random.default_rng(8).normal(size=(300, 3))
     losses = {
-        round(ma.information_loss(points, ma.partition(points, 4, "mu-approx", order=o)), 6) for o in ORDERS
+        round(ma.information_loss(points, ma.partition(points, 4, "mu-approx", order=o)), 6)
+        for o in ORDERS
     }
     assert len(losses) == 3

@@ -26,7 +26,9 @@ def dba1(points: np.ndarray, k: int, p: int = 0) -> list[plain.Group]:
 def tuned(points: np.ndarray, k: int, groups: list[plain.Group]) -> np.ndarray:
     """The second stage, the last group first."""
     groups = plain.take_apart(points, groups, range(len(groups) - 1, -1, -1))
-    return plain.labels_from_groups(len(points), plain.split_large(points, groups, k, plain.mdav1_groups))
+    return plain.labels_from_groups(
+        len(points), plain.split_large(points, groups, k, plain.mdav1_groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1_500, 1_570))
@@ -35,7 +37,9 @@ def test_dba_equals_the_oracle(seed: int) -> None:
     groups = dba1(points, k)
     expected = plain.labels_from_groups(len(points), groups)
     np.testing.assert_array_equal(ma.partition(points, k=k, method="dba1"), expected)
-    np.testing.assert_array_equal(ma.partition(points, k=k, method="dba2"), tuned(points, k, groups))
+    np.testing.assert_array_equal(
+        ma.partition(points, k=k, method="dba2"), tuned(points, k, groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1_600, 1_642))
@@ -60,7 +64,8 @@ def test_many_ties_among_neighbours() -> None:
     assert ma.partition(points, k=5, method="dba1").tolist() == expected.tolist()
 
 
-# Worked by hand, k = 2. The densest pair is 10, 10.1; then 0, 0.5; of 3, 4.2 and 20 the pair 3, 4.2; 20 joins 10, 10.1.
+# Worked by hand, k = 2. The densest pair is 10, 10.1; then 0, 0.5; of 3, 4.2 and 20 the pair 3,
+# 4.2; 20 joins 10, 10.1.
 def test_the_densest_come_first() -> None:
     points = np.array([[0.0], [3.0], [0.5], [10.0], [4.2], [10.1], [20.0]])
     assert ma.partition(points, k=2, method="dba1").tolist() == [0, 1, 0, 2, 1, 2, 2]

@@ -1,4 +1,6 @@
-"""The second stage against its oracle where groups are many, sizes are capped or nothing can move."""
+"""The second stage against its oracle where groups are many, sizes are capped or nothing can
+move.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def as_lists(labels: np.ndarray) -> list[plain.Group]:
 @pytest.mark.parametrize("size", [2, 3])
 def test_many_groups_that_move_again_and_again(size: int, largest: int | None) -> None:
     points = np.round(np.random.default_rng(size).normal(size=(700, 2)), 1)
-    points = points[np.argsort(points[:, 0], kind="stable")]  # neighbours in one column, not in the other
+    # neighbours in one column, not in the other
+    points = points[np.argsort(points[:, 0], kind="stable")]
     labels = (np.arange(700) // size).clip(max=700 // size - 1).astype(np.int32)
     groups = as_lists(labels)
     for order, numbers in (
@@ -54,7 +57,9 @@ def test_random_groups_with_a_cap() -> None:
 def test_where_all_others_are_full_nothing_is_taken_apart() -> None:
     points = np.array([[0.0], [10.0], [0.1], [9.9]])
     labels = np.array([0, 0, 1, 1], np.int32)
-    assert dispersed(points, labels, last_first).tolist() == [0, 0, 1, 1], "one group would hold all"
+    assert dispersed(points, labels, last_first).tolist() == [0, 0, 1, 1], (
+        "one group would hold all"
+    )
     three = np.array([[0.0], [0.2], [10.0], [10.2], [0.1], [10.1]])
     labels = np.array([0, 0, 1, 1, 2, 2], np.int32)
     assert dispersed(three, labels, last_first).tolist() == [0, 0, 1, 1, 0, 1]

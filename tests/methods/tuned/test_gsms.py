@@ -12,8 +12,9 @@ import plain
 def gsms(points: np.ndarray, k: int, measure: str, *, literally: bool = False) -> list[plain.Group]:
     """Panagiotakis and Tziritas 2013: turn by turn the set whose removal leaves the least SSE.
 
-    `literally` works the SSE out for every set. Where sets are equal or nearly so, rounding would then decide; the other
-    way uses that the SSE falls by k N / (N - k) times the squared distance between the means.
+    `literally` works the SSE out for every set. Where sets are equal or nearly so, rounding would
+    then decide; the other way uses that the SSE falls by k N / (N - k) times the squared distance
+    between the means.
     """
     groups: list[plain.Group] = []
     remaining = list(range(len(points)))
@@ -23,10 +24,14 @@ def gsms(points: np.ndarray, k: int, measure: str, *, literally: bool = False) -
             gains = [-left(points, remaining, members, measure) for members in sets]
         else:
             middle, n = plain.centroid(points, remaining), len(remaining)
-            gains = [plain.squared_distance(plain.centroid(points, members), middle) for members in sets]
+            gains = [
+                plain.squared_distance(plain.centroid(points, members), middle) for members in sets
+            ]
             if measure == "rest":
                 spreads = [plain.spread(points, members) for members in sets]
-                gains = [k * n / (n - k) * x + spread for x, spread in zip(gains, spreads, strict=True)]
+                gains = [
+                    k * n / (n - k) * x + spread for x, spread in zip(gains, spreads, strict=True)
+                ]
         groups.append(sets[gains.index(max(gains))])
         remaining = plain.without(remaining, groups[-1])
     return [*groups, remaining]
@@ -41,7 +46,9 @@ def left(points: np.ndarray, remaining: plain.Group, members: plain.Group, measu
 def tuned(points: np.ndarray, k: int, groups: list[plain.Group]) -> np.ndarray:
     """The second stage of TFRP."""
     groups = plain.take_apart(points, groups, plain.widest_first(points, groups), 4 * k - 1)
-    return plain.labels_from_groups(len(points), plain.split_large(points, groups, k, plain.tfrp1_groups))
+    return plain.labels_from_groups(
+        len(points), plain.split_large(points, groups, k, plain.tfrp1_groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1_700, 1_770))
@@ -50,7 +57,9 @@ def test_gsms_equals_the_oracle(seed: int) -> None:
     measure = ("all", "rest")[seed // 14 % 2]
     groups = gsms(points, k, measure)
     expected = plain.labels_from_groups(len(points), groups)
-    np.testing.assert_array_equal(ma.partition(points, k=k, method="gsms", measure=measure), expected)
+    np.testing.assert_array_equal(
+        ma.partition(points, k=k, method="gsms", measure=measure), expected
+    )
     labels = ma.partition(points, k=k, method="gsms-t2", measure=measure)
     np.testing.assert_array_equal(labels, tuned(points, k, groups))
 

@@ -13,7 +13,9 @@ def mdav2(points: np.ndarray, k: int) -> np.ndarray:
     """MDAV-1, then Lin, Wen, Hsieh and Chang's second stage by descending SSE."""
     groups = plain.mdav1_groups(points, k)
     groups = plain.take_apart(points, groups, plain.widest_first(points, groups))
-    return plain.labels_from_groups(len(points), plain.split_large(points, groups, k, plain.mdav1_groups))
+    return plain.labels_from_groups(
+        len(points), plain.split_large(points, groups, k, plain.mdav1_groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1_200, 1_270))
@@ -26,4 +28,6 @@ def test_it_never_loses_more_than_mdav1() -> None:
     for seed in range(10):
         points = np.random.default_rng(seed).lognormal(0.0, 1.0, (300, 4))
         first = ma.information_loss(points, ma.partition(points, k=4, method="mdav1"))
-        assert ma.information_loss(points, ma.partition(points, k=4, method="mdav2")) <= first * (1 + 1e-12)
+        assert ma.information_loss(points, ma.partition(points, k=4, method="mdav2")) <= first * (
+            1 + 1e-12
+        )

@@ -12,8 +12,12 @@ import plain
 def tfrp2(points: np.ndarray, k: int, largest: int | None = None) -> np.ndarray:
     """Chang, Li and Huang 2007, both stages."""
     groups = plain.tfrp1_groups(points, k)
-    groups = plain.take_apart(points, groups, plain.widest_first(points, groups), largest or 4 * k - 1)
-    return plain.labels_from_groups(len(points), plain.split_large(points, groups, k, plain.tfrp1_groups))
+    groups = plain.take_apart(
+        points, groups, plain.widest_first(points, groups), largest or 4 * k - 1
+    )
+    return plain.labels_from_groups(
+        len(points), plain.split_large(points, groups, k, plain.tfrp1_groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1_000, 1_060))
@@ -30,7 +34,9 @@ def test_tfrp2_equals_the_oracle(seed: int) -> None:
 
 
 def test_no_group_grows_beyond_the_cap() -> None:
-    """Thirteen clumps of about seven: without the cap, and with one of 4k, other groups come out."""
+    """Thirteen clumps of about seven: without the cap, and with one of 4k, other groups come
+    out.
+    """
     rng = np.random.default_rng(3319)
     k, d, n = int(rng.integers(2, 4)), int(rng.integers(1, 4)), int(rng.integers(20, 120))
     clumps = rng.normal(size=(n // 7, d)) * 10.0
@@ -42,15 +48,18 @@ def test_no_group_grows_beyond_the_cap() -> None:
         assert not np.array_equal(found, tfrp2(points, k, largest=other))
 
 
-# Worked by hand, k = 2: farthest from the overall minimum 0 is 20, which takes 19; farthest from the overall maximum 20 is
+# Worked by hand, k = 2: farthest from the overall minimum 0 is 20, which takes 19; farthest from
+# the overall maximum 20 is
 # 0, which takes 1; then 9 takes 8, and 5 joins the nearest of the centroids 19.5, 0.5 and 8.5.
 def test_groups_start_from_both_ends_in_turns() -> None:
     points = np.array([[0.0], [1.0], [5.0], [8.0], [9.0], [19.0], [20.0]])
     assert ma.partition(points, k=2, method="tfrp1").tolist() == [0, 0, 1, 1, 1, 2, 2]
 
 
-# Worked by hand, k = 2. All values lie between 0 and 6. From (0, 0) the record (1.5, 5.9) is farthest (37.06, against 37.0 of
-# the first one) and takes (4, 4). From (0, 1), the least values of each column on its own, the first one would be farthest
+# Worked by hand, k = 2. All values lie between 0 and 6. From (0, 0) the record (1.5, 5.9) is
+# farthest (37.06, against 37.0 of
+# the first one) and takes (4, 4). From (0, 1), the least values of each column on its own, the
+# first one would be farthest
 # and would take (4, 4) itself.
 def test_a_reference_point_is_the_same_in_every_column() -> None:
     points = np.array([[6.0, 1.0], [4.0, 4.0], [1.5, 5.9], [0.0, 1.0]])

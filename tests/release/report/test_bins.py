@@ -9,7 +9,9 @@ from microagg.release.report.bins import FINEST, bins_of
 
 
 def columns(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A column, and what was released of it (means of k neighbours); lumpy, skewed, constant and far away ones too."""
+    """A column, and what was released of it (means of k neighbours); lumpy, skewed, constant and
+    far away ones too.
+    """
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 8))
     n = int(rng.integers(2 * k, 400))
@@ -38,7 +40,8 @@ def test_every_record_is_counted_where_it_lies(seed: int) -> None:
     assert list(found.edges) == sorted(set(found.edges))
     assert len(found.edges) <= FINEST + 1
     for values, counts in zip((original, released), found.counts, strict=True):
-        slots = [sum(edge <= value for edge in found.edges) for value in values.tolist()]  # right-open bins
+        # right-open bins
+        slots = [sum(edge <= value for edge in found.edges) for value in values.tolist()]
         assert list(counts) == [slots.count(j) for j in range(len(found.edges) + 1)]
         assert sum(counts) == len(values)
     assert any(counts[0] > 0 for counts in found.counts), "the first bin would be of no use"
@@ -55,7 +58,9 @@ def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
 def test_most_columns_have_bins() -> None:
     shown = [bins_of(*columns(seed)) is not None for seed in range(120) if seed % 6 in (0, 1, 4)]
     assert np.mean(shown) > 0.8
-    assert all(bins_of(*columns(seed)) is None for seed in range(120) if seed % 6 == 5), "constant columns"
+    assert all(bins_of(*columns(seed)) is None for seed in range(120) if seed % 6 == 5), (
+        "constant columns"
+    )
 
 
 def test_edges_follow_the_guide() -> None:

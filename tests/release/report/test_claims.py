@@ -39,14 +39,20 @@ def protected(table: dict[str, Any], **asked: Any) -> Release:
 
 def page_one(release: Release, *, public: bool) -> str:
     document = build_document(
-        manifest=release.manifest, public=public, pair=release.pair, class_sizes=release.anonymity.sizes,
-        figures=release.figures, notes=release.notes,
-    )  # fmt: skip
+        manifest=release.manifest,
+        public=public,
+        pair=release.pair,
+        class_sizes=release.anonymity.sizes,
+        figures=release.figures,
+        notes=release.notes,
+    )
     return json.dumps(json.loads(to_json(document))["sections"][0], ensure_ascii=False)
 
 
 def classes_by_hand(release: Release) -> tuple[int, int, int]:
-    """How many different rows the release has, how often the rarest occurs, and how many occur once."""
+    """How many different rows the release has, how often the rarest occurs, and how many occur
+    once.
+    """
     rows = Counter(tuple(row.items()) for row in release.table.to_pylist())
     return len(rows), min(rows.values()), sum(count == 1 for count in rows.values())
 
@@ -102,9 +108,13 @@ def test_summaries_say_it_too() -> None:
     assert "surname included" in rows[""]
     assert rows["names"] == "May name people, and is in the table as it was: surname."
     older = {
-        name: value for name, value in release.manifest.items() if name not in ("all_columns", "may_identify")
+        name: value
+        for name, value in release.manifest.items()
+        if name not in ("all_columns", "may_identify")
     }
-    assert (on_all_columns(older), on_naming(older)) == ("", ""), "what was not looked at is not told"
+    assert (on_all_columns(older), on_naming(older)) == ("", ""), (
+        "what was not looked at is not told"
+    )
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -120,10 +130,12 @@ def test_columns_that_name_people(public: bool) -> None:
         assert "No released column" not in told
     innocent = protected(
         people(
-            rent=np.random.default_rng(1).uniform(0, 1, 60), town=["a", "b", "c"] * 20, born=[1950 + i % 50 for i in range(60)]
+            rent=np.random.default_rng(1).uniform(0, 1, 60),
+            town=["a", "b", "c"] * 20,
+            born=[1950 + i % 50 for i in range(60)],
         ),
         keep=["rent", "town", "born"],
-    )  # fmt: skip
+    )
     told = page_one(innocent, public=public)
     assert "No released column sounds as if it named people" in told
     assert "May name" not in told
@@ -132,7 +144,9 @@ def test_columns_that_name_people(public: bool) -> None:
 @pytest.mark.parametrize("public", [False, True])
 def test_totals_stay_where_they_do(public: bool) -> None:
     release = protected(people())
-    before, after = (np.asarray(column) for column in (people()["income"], release.table.column("income")))
+    before, after = (
+        np.asarray(column) for column in (people()["income"], release.table.column("income"))
+    )
     assert abs(before.mean() - after.mean()) < 0.01 * before.std()
     told = page_one(release, public=public)
     assert STAY.format("these columns") in told
@@ -150,7 +164,9 @@ def test_totals_stay_where_they_do(public: bool) -> None:
 )
 def test_totals_do_not_stay_as_asked(asked: dict[str, Any], why: str, public: bool) -> None:
     release = protected(people(), **asked)
-    before, after = (np.asarray(column) for column in (people()["income"], release.table.column("income")))
+    before, after = (
+        np.asarray(column) for column in (people()["income"], release.table.column("income"))
+    )
     assert abs(before.mean() - after.mean()) > 100.0, "the counterexample is one"
     told = page_one(release, public=public)
     assert STAY.format("age") in told
@@ -168,7 +184,9 @@ def test_totals_do_not_stay_where_rounding_is_coarse(public: bool) -> None:
     told = page_one(release, public=public)
     assert STAY.format("income") in told
     assert "Not so in has_car: values are rounded" in told
-    exact = protected(table, quasi=["income", "has_car"], importance={"has_car": 0.001}, precision="full")
+    exact = protected(
+        table, quasi=["income", "has_car"], importance={"has_car": 0.001}, precision="full"
+    )
     assert STAY.format("these columns") in page_one(exact, public=public)
 
 
@@ -206,7 +224,9 @@ def test_records_that_were_left_out_are_not_counted() -> None:
 @pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize("becomes", ["mean", "keep", "drop"])
 def test_weighted_totals(becomes: str, public: bool) -> None:
-    """Totals stay as far as anybody can compute them: with the weights, so not where these are not released."""
+    """Totals stay as far as anybody can compute them: with the weights, so not where these are not
+    released.
+    """
     weights = (1.0 + people()["income"] / 3_000).round(2)
     release = protected(people(w=weights), weight="w", aggregate={"w": becomes})
     told = page_one(release, public=public)
@@ -214,16 +234,25 @@ def test_weighted_totals(becomes: str, public: bool) -> None:
     before = people()["income"]
     assert abs(after.mean() - before.mean()) > 0.01 * before.std(), "the plain mean moves"
     if becomes == "drop":
-        assert "Totals and means do not stay what they were: in age and income, means are weighted" in told
+        assert (
+            "Totals and means do not stay what they were: in age and income, means are weighted"
+            in told
+        )
         assert on_all_columns(release.manifest).startswith("no other columns are released"), (
             "the weight is not"
         )
         return
     theirs = np.asarray(release.table.column("w"))
-    assert np.average(after, weights=theirs) == pytest.approx(np.average(before, weights=weights), rel=1e-3)
+    assert np.average(after, weights=theirs) == pytest.approx(
+        np.average(before, weights=weights), rel=1e-3
+    )
     assert "Totals and means, weighted, of these columns stay what they were" in told
     # an averaged weight is one of the columns that the guarantee counts
-    all_known = "all 3 released columns, w included" if becomes == "keep" else "No other columns are released"
+    all_known = (
+        "all 3 released columns, w included"
+        if becomes == "keep"
+        else "No other columns are released"
+    )
     assert all_known in told
 
 
@@ -240,6 +269,6 @@ def test_units_are_not_in_the_table() -> None:
     found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 1}
     told = on_all_columns({"records": 4, "roles": roles, "all_columns": found})
     assert (
-        told
-        == "whoever knows all 2 released columns, town included: 1 of 4 records is unique, the smallest class has 1 record"
+        told == "whoever knows all 2 released columns, town included: 1 of 4 records is unique, "
+        "the smallest class has 1 record"
     )

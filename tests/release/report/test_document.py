@@ -38,12 +38,24 @@ FORMS = {"html": to_html, "markdown": to_markdown, "json": to_json}
 
 def measure(name: str, side: str, unit: str = "percent", of: str = "pair") -> Measure:
     return Measure(
-        name, f"the {name}", side, unit, True, 0.0, 100.0, "nothing.", "everything", f"source of {name}",
-        lambda pair: Figure(0.0), of,
-    )  # fmt: skip
+        name,
+        f"the {name}",
+        side,
+        unit,
+        True,
+        0.0,
+        100.0,
+        "nothing.",
+        "everything",
+        f"source of {name}",
+        lambda pair: Figure(0.0),
+        of,
+    )
 
 
-def release(columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = ()) -> dict[str, Any]:
+def release(
+    columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """What build_document takes, of made-up numbers in groups of k neighbours."""
     rng = np.random.default_rng(columns)
     original = rng.normal(50, 12, size=(n, columns)).round(1)
@@ -67,7 +79,10 @@ def release(columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = 
     }
     figures = [
         (measure("il", "loss"), Figure(12.345678, {name: 1.0 + j for j, name in enumerate(names)})),
-        (measure("il1s", "loss", "records"), Figure(1.0, dict.fromkeys(names, 2.5), {"a_detail": 77.125})),
+        (
+            measure("il1s", "loss", "records"),
+            Figure(1.0, dict.fromkeys(names, 2.5), {"a_detail": 77.125}),
+        ),
         (measure("linkage", "risk"), Figure(3.21987, {}, {"second": 88.25})),
         (measure("dominance", "risk", of="record"), Figure(99.875, dict.fromkeys(names, 66.625))),
         (measure("prosecutor", "risk", of="release"), Figure(20.0, {}, {"at this risk": 60.0})),
@@ -123,7 +138,8 @@ def test_the_parts_and_their_order(public: bool) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_what_the_first_page_says() -> None:
     told = json.dumps(
-        json.loads(to_json(build_document(public=False, **release())))["sections"][0], ensure_ascii=False
+        json.loads(to_json(build_document(public=False, **release())))["sections"][0],
+        ensure_ascii=False,
     )
     for words in (
         "60 records",
@@ -171,7 +187,9 @@ def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
             "12.3",
         )
         for secret in (*secrets, "Town is kept", "can lose less", "before"):
-            assert secret not in told.replace("Before the table leaves", "").replace("before the groups", "")
+            assert secret not in told.replace("Before the table leaves", "").replace(
+                "before the groups", ""
+            )
         assert "at this risk 60" in told
         assert "not told" in told, "of 60 records"
         assert "12 % of the variation" in form(build_document(public=True, **release(n=200)))
@@ -197,8 +215,8 @@ def test_the_bound() -> None:
         return texts(build_document(public=False, **given))
 
     assert (
-        "can lose less than 11 % of the variation. This grouping loses 10.5 % more than that limit at most"
-        in told({"IL": 11.0, "gap": 10.5})
+        "can lose less than 11 % of the variation. This grouping loses 10.5 % more than "
+        "that limit at most" in told({"IL": 11.0, "gap": 10.5})
     ), "not the 12.23 % that the released, rounded values are above it"
     assert "there is no better one" in told({"IL": 12.3, "optimal": True})
     assert "says little" in told({"IL": 0.0, "optimal": False})
@@ -212,7 +230,10 @@ def test_the_bound() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_newer_fields_of_the_manifest() -> None:
     given = release()
-    given["manifest"] |= {"chosen": ["quick: 3 candidates", "the best was kept."], "stopped_early": True}
+    given["manifest"] |= {
+        "chosen": ["quick: 3 candidates", "the best was kept."],
+        "stopped_early": True,
+    }
     told = texts(build_document(public=False, **given))
     assert "How the groups were found: quick: 3 candidates. the best was kept." in told
     assert "stopped before its end" in told
@@ -300,7 +321,9 @@ def test_hostile_names(public: bool) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_rows_of_markdown_tables_have_all_their_cells() -> None:
     for public in (False, True):
-        lines = to_markdown(build_document(public=public, **release(names=(HOSTILE, "b", "c")))).splitlines()
+        lines = to_markdown(
+            build_document(public=public, **release(names=(HOSTILE, "b", "c")))
+        ).splitlines()
         runs: list[int] = []
         for line in lines:
             cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
@@ -336,7 +359,9 @@ def test_tables_of_columns_have_an_end(public: bool) -> None:
         assert "Of 120 columns, the first 100." in page
         assert (
             ">column_100<"
-            not in page.rpartition("What was published of the original")[2].partition("The manifest is")[0]
+            not in page.rpartition("What was published of the original")[2].partition(
+                "The manifest is"
+            )[0]
         )
     else:
         assert "Of 120 columns, the 100 that lost most are shown." in page
@@ -354,7 +379,9 @@ def test_the_same_bytes_again(public: bool) -> None:
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_without_matplotlib_tables_stand_for_pictures(monkeypatch: pytest.MonkeyPatch, public: bool) -> None:
+def test_without_matplotlib_tables_stand_for_pictures(
+    monkeypatch: pytest.MonkeyPatch, public: bool
+) -> None:
     drawn = build_document(public=public, **release())
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
@@ -365,7 +392,12 @@ def test_without_matplotlib_tables_stand_for_pictures(monkeypatch: pytest.Monkey
     assert "microagg[plots]" in page
     assert "microagg[plots]" not in to_html(drawn)
     pictures = [
-        [block.data for section in d.sections for block in section.blocks if isinstance(block, Picture)]
+        [
+            block.data
+            for section in d.sections
+            for block in section.blocks
+            if isinstance(block, Picture)
+        ]
         for d in (drawn, document)
     ]
     assert pictures[0] == pictures[1]
@@ -380,7 +412,9 @@ def test_markdown_and_json_have_the_numbers_of_the_pictures() -> None:
     text, data = to_markdown(document), json.loads(to_json(document))
     for grid in grids:
         assert all(" | ".join(row) in text for row in grid.rows)
-    kept = [b["data"]["rows"] for s in data["sections"] for b in s["blocks"] if b["kind"] == "picture"]
+    kept = [
+        b["data"]["rows"] for s in data["sections"] for b in s["blocks"] if b["kind"] == "picture"
+    ]
     assert kept == [[list(row) for row in grid.rows] for grid in grids]
     assert "svg" not in to_json(document)
 
@@ -404,7 +438,9 @@ DEGENERATE = {
 def test_degenerate_tables(name: str, public: bool) -> None:
     original, released = DEGENERATE[name]
     given = release(columns=original.shape[1])
-    given["pair"] = Pair(original, released, given["pair"].names, weights=np.ones(len(original)), k=5)
+    given["pair"] = Pair(
+        original, released, given["pair"].names, weights=np.ones(len(original)), k=5
+    )
     given["class_sizes"] = np.array([5, 5])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -442,7 +478,9 @@ def test_loss_and_correlations_of_columns(seed: int) -> None:
         error = sum((x - y) ** 2 for x, y in zip(before[:, j], after[:, j], strict=True))
         assert lost == pytest.approx(100 * error / total if total else 100 * (error > 0))
     if np.ptp(before[:, :2], axis=0).all():
-        np.testing.assert_allclose(correlations(before)[:2, :2], np.corrcoef(before[:, :2].T), atol=1e-12)
+        np.testing.assert_allclose(
+            correlations(before)[:2, :2], np.corrcoef(before[:, :2].T), atol=1e-12
+        )
     assert np.isnan(correlations(before)[2]).all()
 
 
@@ -450,7 +488,13 @@ def test_the_summary_for_notebooks() -> None:
     manifest = release()["manifest"]
     told = summary_html(manifest=manifest, class_sizes=np.array([5, 6, 49]), notes=[HOSTILE])
     read(told)
-    for words in ("60 records in 3 classes of 5 to 49", "k = 5", "IL = 12.35 %", "mdav", "&lt;script&gt;"):
+    for words in (
+        "60 records in 3 classes of 5 to 49",
+        "k = 5",
+        "IL = 12.35 %",
+        "mdav",
+        "&lt;script&gt;",
+    ):
         assert words in told
     assert "<script" not in told
     manifest["settings"]["params"] = {"gamma": 0.2}
@@ -465,7 +509,9 @@ def test_the_summary_for_terminals() -> None:
     manifest = release()["manifest"] | {"bound": {"IL": 12.0, "optimal": False}}
     console = Console(width=100, force_terminal=True, color_system=None, record=True)
     console.print(
-        summary_for_terminal(manifest=manifest, class_sizes=np.arange(5, 20), notes=["[red]not markup[/red]"])
+        summary_for_terminal(
+            manifest=manifest, class_sizes=np.arange(5, 20), notes=["[red]not markup[/red]"]
+        )
     )
     told = console.export_text()
     for words in (
@@ -483,6 +529,8 @@ def test_the_summary_for_terminals() -> None:
 
 def test_numbers_stand_right() -> None:
     page = to_html(
-        Document("r", "public", (Section("s", (Grid(("a", "b", "c"), (("x", "−1,234.5", "y"),)),)),))
+        Document(
+            "r", "public", (Section("s", (Grid(("a", "b", "c"), (("x", "−1,234.5", "y"),)),)),)
+        )
     )
     assert '<td class="number">−1,234.5</td><td>y</td>' in page

@@ -1,4 +1,6 @@
-"""Mixed originals that lead to the same released rows give the same public files: nothing of kinds, gaps, codes or clocks shows through."""
+"""Mixed originals that lead to the same released rows give the same public files: nothing of kinds,
+gaps, codes or clocks shows through.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from release.report.test_what_is_public import public_files, without_loss
 BERLIN = ZoneInfo("Europe/Berlin")
 TOWNS = ["Ulm", "Bonn", "Kiel", "Rom", "Pisa"]
 SCHOOL = ["none", "primary", "secondary", "university"]
-TREE = {"Ulm": ["DE", "*"], "Bonn": ["DE", "*"], "Kiel": ["DE", "*"], "Rom": ["IT", "*"], "Pisa": ["IT", "*"]}
+TREE = {
+    "Ulm": ["DE", "*"],
+    "Bonn": ["DE", "*"],
+    "Kiel": ["DE", "*"],
+    "Rom": ["IT", "*"],
+    "Pisa": ["IT", "*"],
+}
 K = 3
 
 
@@ -38,7 +46,9 @@ def towns(rng: np.random.Generator, n: int) -> pa.Array:
 
 def schools(rng: np.random.Generator, n: int) -> pa.Array:
     codes = [None if code == 4 else int(code) for code in rng.integers(0, 5, n)]
-    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(SCHOOL), ordered=True)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes, pa.int8()), pa.array(SCHOOL), ordered=True
+    )
 
 
 def incomes(rng: np.random.Generator, n: int) -> pa.Array:
@@ -55,9 +65,13 @@ def days(rng: np.random.Generator, n: int) -> pa.Array:
 
 
 def midnights(rng: np.random.Generator, n: int) -> pa.Array:
-    """Days on the clock of a zone, three in a row, so that the mean of each three is one of them."""
+    """Days on the clock of a zone, three in a row, so that the mean of each three is one of
+    them.
+    """
     middles = np.repeat(rng.integers(2, 60, n // 3), 3) + np.tile([-1, 0, 1], n // 3)
-    stamps = [dt.datetime(2024, 5, 1, tzinfo=BERLIN) + dt.timedelta(days=int(day)) for day in middles]
+    stamps = [
+        dt.datetime(2024, 5, 1, tzinfo=BERLIN) + dt.timedelta(days=int(day)) for day in middles
+    ]
     return pa.array(stamps, pa.timestamp("ms", "Europe/Berlin"))
 
 
@@ -65,17 +79,26 @@ Make = Callable[[np.random.Generator, int], pa.Array]
 CASES: dict[str, tuple[dict[str, Make], dict[str, Any]]] = {
     "nominal": ({"town": towns, "age": ages}, {}),
     "a tree": ({"town": towns, "age": ages}, {"hierarchy": {"town": TREE}}),
-    "generalise": ({"town": towns, "age": ages}, {"hierarchy": {"town": TREE}, "aggregate": {"town": "generalise"}}),
+    "generalise": (
+        {"town": towns, "age": ages},
+        {"hierarchy": {"town": TREE}, "aggregate": {"town": "generalise"}},
+    ),
     "ordinal": ({"school": schools, "age": ages}, {}),
     "codes": ({"income": incomes, "age": ages}, {"special": {"income": [97]}}),
     "gaps": ({"income": incomes, "age": ages}, {"na": ["97"]}),
-    "range": ({"income": incomes, "school": schools}, {"aggregate": {"income": "range", "school": "range"}, "special": {"income": [97]}}),
-    "median": ({"income": incomes, "born": days}, {"aggregate": {"income": "median", "born": "median"}}),
+    "range": (
+        {"income": incomes, "school": schools},
+        {"aggregate": {"income": "range", "school": "range"}, "special": {"income": [97]}},
+    ),
+    "median": (
+        {"income": incomes, "born": days},
+        {"aggregate": {"income": "median", "born": "median"}},
+    ),
     "medoid": ({"town": towns, "age": ages}, {"aggregate": {"town": "medoid", "age": "medoid"}}),
     "dates": ({"born": days, "town": towns}, {}),
     "zones": ({"seen": midnights, "town": towns}, {}),
     "numbers as categories": ({"age": ages, "income": incomes}, {"nominal": ["income"]}),
-}  # fmt: skip
+}
 
 
 def released(
@@ -84,12 +107,21 @@ def released(
     """The release of a table whose groups are given."""
     patched.setattr("microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(labels))
     return ma.anonymize(
-        table, K, table.column_names, method="mdav", seed=1, accept_risk=["true-values"], date="2026-01-01", **asked
-    )  # fmt: skip
+        table,
+        K,
+        table.column_names,
+        method="mdav",
+        seed=1,
+        accept_risk=["true-values"],
+        date="2026-01-01",
+        **asked,
+    )
 
 
 def moved(column: list[Any], rows: np.ndarray, rng: np.random.Generator) -> list[Any]:
-    """Other cells for a group: those of other members, gaps, or two numbers moved apart by as much."""
+    """Other cells for a group: those of other members, gaps, or two numbers moved apart by as
+    much.
+    """
     cells = [column[i] for i in rows]
     first, second = rng.choice(len(rows), 2, replace=False)
     known = cells[first] is not None and cells[second] is not None
@@ -97,7 +129,11 @@ def moved(column: list[Any], rows: np.ndarray, rng: np.random.Generator) -> list
     if way == 0 and known and isinstance(cells[first], int | dt.date):
         step: Any = int(rng.integers(1, 5))
         if isinstance(cells[first], dt.date):
-            step = dt.timedelta(hours=step) if isinstance(cells[first], dt.datetime) else dt.timedelta(days=step)  # fmt: skip
+            step = (
+                dt.timedelta(hours=step)
+                if isinstance(cells[first], dt.datetime)
+                else dt.timedelta(days=step)
+            )
         cells[first], cells[second] = cells[first] - step, cells[second] + step
     elif way == 1:
         cells[first] = None
@@ -107,9 +143,15 @@ def moved(column: list[Any], rows: np.ndarray, rng: np.random.Generator) -> list
 
 
 def other_original(
-    table: pa.Table, labels: np.ndarray, asked: dict[str, Any], seed: int, patched: pytest.MonkeyPatch
+    table: pa.Table,
+    labels: np.ndarray,
+    asked: dict[str, Any],
+    seed: int,
+    patched: pytest.MonkeyPatch,
 ) -> pa.Table:
-    """Another table with the same release: whatever can be changed in a group without being seen is changed."""
+    """Another table with the same release: whatever can be changed in a group without being seen is
+    changed.
+    """
     rng = np.random.default_rng(seed)
     wanted = released(table, labels, asked, patched).table.to_pydict()
     groups = [np.flatnonzero(labels == group) for group in range(int(labels.max()) + 1)]
@@ -123,7 +165,11 @@ def other_original(
             for _ in range(4):  # what is seen is taken back, until nothing is
                 made = _with(table, {**found, name: tried})
                 seen = released(made, labels, asked, patched).table.to_pydict()
-                wrong = [rows for rows in groups if any(seen[each][rows[0]] != wanted[each][rows[0]] for each in wanted)]  # fmt: skip
+                wrong = [
+                    rows
+                    for rows in groups
+                    if any(seen[each][rows[0]] != wanted[each][rows[0]] for each in wanted)
+                ]
                 if not wrong:
                     found[name] = tried
                     break
@@ -139,13 +185,19 @@ def _with(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
         kind: Any = table.schema.field(name).type
         if pa.types.is_dictionary(kind):
             codes = [None if cell is None else SCHOOL.index(cell) for cell in columns[name]]
-            made.append(pa.DictionaryArray.from_arrays(pa.array(codes, kind.index_type), pa.array(SCHOOL), ordered=True))  # fmt: skip
+            made.append(
+                pa.DictionaryArray.from_arrays(
+                    pa.array(codes, kind.index_type), pa.array(SCHOOL), ordered=True
+                )
+            )
         else:
             made.append(pa.array(columns[name], kind))
     return pa.table(made, names=table.column_names)
 
 
-def the_same_files(case: str, number: int, records: int, folder: Path, patched: pytest.MonkeyPatch) -> None:
+def the_same_files(
+    case: str, number: int, records: int, folder: Path, patched: pytest.MonkeyPatch
+) -> None:
     makers, asked = CASES[case]
     rng = np.random.default_rng([number, records])
     table = pa.table({name: make(rng, records) for name, make in makers.items()})
@@ -189,7 +241,9 @@ def test_more_mixed_originals_give_the_same_files(
 def test_the_clock_of_the_original_is_not_told(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Midnights of a zone are counted on its clock, hours on that of Greenwich: bins of the same release must not differ."""
+    """Midnights of a zone are counted on its clock, hours on that of Greenwich: bins of the same
+    release must not differ.
+    """
     rng = np.random.default_rng(seed)
     table = pa.table({"seen": midnights(rng, 24), "age": ages(rng, 24)})
     labels = np.repeat(np.arange(8, dtype=np.int32), K)

@@ -1,4 +1,6 @@
-"""Reports of mixed tables: what they say of categories, dates and gaps, inside and for everybody."""
+"""Reports of mixed tables: what they say of categories, dates and gaps, inside and for
+everybody.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,22 @@ def undrawn(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 
 
 def report(
-    before: Cells, after: Cells, *, public: bool = False, left_out: tuple[str, ...] = (), **settings: Any
+    before: Cells,
+    after: Cells,
+    *,
+    public: bool = False,
+    left_out: tuple[str, ...] = (),
+    **settings: Any,
 ) -> Document:
     pair = Pair.of_cells(before, after, k=4)
     manifest = {
         "settings": {"k": 4, "method": "mdav", "scale": "zscore", **settings},
-        "records": len(before), "roles": {**dict.fromkeys(pair.quasi, "quasi"), **dict.fromkeys(left_out, "identifier")},
-        "guarantee": {"of": "each combination"}, "loss": {"IL": 9.5}, "largest_share": 0.01,
-    }  # fmt: skip
+        "records": len(before),
+        "roles": {**dict.fromkeys(pair.quasi, "quasi"), **dict.fromkeys(left_out, "identifier")},
+        "guarantee": {"of": "each combination"},
+        "loss": {"IL": 9.5},
+        "largest_share": 0.01,
+    }
     return build_document(
         manifest=manifest,
         public=public,
@@ -73,7 +83,10 @@ def told_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("told_settings")
 @pytest.mark.parametrize("public", [False, True])
 def test_what_took_the_place_of_values(public: bool) -> None:
-    rows = {row[0]: row[3] for row in grid(section(mixed_report(public=public), "The columns"), "role").rows}
+    rows = {
+        row[0]: row[3]
+        for row in grid(section(mixed_report(public=public), "The columns"), "role").rows
+    }
     assert "mean" in rows["income"]
     assert "median" in rows["school"]
     assert "most frequent" in rows["town"]
@@ -119,7 +132,9 @@ def test_correlations_are_of_numbers_alone(public: bool) -> None:
     assert set(names) == {("age", "born")}
     blocks = section(mixed_report([1, 3, 4], public=public), "Correlations")
     assert blocks == (
-        Paragraph("There are not two columns of numbers without gaps, so there is nothing to correlate."),
+        Paragraph(
+            "There are not two columns of numbers without gaps, so there is nothing to correlate."
+        ),
     )
 
 
@@ -128,24 +143,33 @@ def test_measures_of_numbers_say_of_which_columns() -> None:
     assert "Of the columns of numbers without gaps alone: age and born." in told
     assert "Of the columns of numbers" not in to_json(mixed_report([3, 4]))
     why = (
-        "Measures that need numbers are about age and born alone, and leave out income (gaps or special codes); school and town "
+        "Measures that need numbers are about age and born alone, and leave out income "
+        "(gaps or special codes); school and town "
         "(categories)."
     )
     for part in ("What was lost", "What an intruder gains"):
         assert Paragraph(why) in section(mixed_report(), part)
     assert "leave out" not in to_json(mixed_report([1, 2])), "there is nothing to leave out"
-    assert "Measures that need numbers" not in to_json(mixed_report(public=True)), "gaps are the original's"
+    assert "Measures that need numbers" not in to_json(mixed_report(public=True)), (
+        "gaps are the original's"
+    )
     assert "have nothing to be about" in to_json(mixed_report([3, 4]))
 
 
 def test_a_public_report_shows_what_the_release_has() -> None:
     """Gaps of the original that were filled are not seen; nor is a column's share of them."""
     variable = (Variable("age", marks=(None,)), Variable("sex", Kind.NOMINAL, ("F", "M", None)))
-    values = np.array([[30.0, 0.0], [32.0, 0.0], [np.nan, 2.0], [60.0, 1.0], [62.0, 1.0], [64.0, 1.0]])
+    values = np.array(
+        [[30.0, 0.0], [32.0, 0.0], [np.nan, 2.0], [60.0, 1.0], [62.0, 1.0], [64.0, 1.0]]
+    )
     atoms = np.where(np.isnan(values), 0, -1).astype(np.int16)
     before = Cells(variable, values, atoms)
-    after = Cells(variable, np.repeat([[31.0, 0.0], [62.0, 1.0]], 3, axis=0), np.full((6, 2), -1, np.int16))
-    assert "missing" not in json.dumps([str(block) for block in section(report(before, after, public=True), "The released")]).replace("what is missing", "")  # fmt: skip
+    after = Cells(
+        variable, np.repeat([[31.0, 0.0], [62.0, 1.0]], 3, axis=0), np.full((6, 2), -1, np.int16)
+    )
+    assert "missing" not in json.dumps(
+        [str(block) for block in section(report(before, after, public=True), "The released")]
+    ).replace("what is missing", "")
     assert "missing" in to_json(report(before, after))
 
 
@@ -160,7 +184,8 @@ def test_left_out_records_are_not_denied() -> None:
 def test_hostile_levels(public: bool) -> None:
     before = mixed_cells(5)
     town = replace(
-        before.variables[4], levels=(HOSTILE, "a\ud800\x00b", "x" * 500, *before.variables[4].levels[3:])
+        before.variables[4],
+        levels=(HOSTILE, "a\ud800\x00b", "x" * 500, *before.variables[4].levels[3:]),
     )
     before = Cells((*before.variables[:4], town), before.values, before.atoms)
     document = report(before, released_cells(before, mixed_groups(5)), public=public)
@@ -168,9 +193,9 @@ def test_hostile_levels(public: bool) -> None:
     page.encode("utf-8")
     assert "<script" not in page
     assert "<blink" not in page
-    assert page == to_html(report(before, released_cells(before, mixed_groups(5)), public=public)), (
-        "the same bytes"
-    )
+    assert page == to_html(
+        report(before, released_cells(before, mixed_groups(5)), public=public)
+    ), "the same bytes"
     for text in (to_markdown(document), to_json(document)):
         text.encode("utf-8")
     for line in to_markdown(document).splitlines():

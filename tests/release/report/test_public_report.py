@@ -1,4 +1,6 @@
-"""The public report discloses nothing of single records: canaries in every column, extremes replaced."""
+"""The public report discloses nothing of single records: canaries in every column, extremes
+replaced.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +49,25 @@ def table() -> pa.Table:
 
 def reported(source: pa.Table, *, public: bool, k: int = 5, method: str = "mdav") -> Document:
     release = ma.anonymize(
-        source, k=k, quasi=QUASI, identifier=["canary-id"], confidential=["disease"], keep=["village"],
-        method=method, seed=SEED,
-    )  # fmt: skip
+        source,
+        k=k,
+        quasi=QUASI,
+        identifier=["canary-id"],
+        confidential=["disease"],
+        keep=["village"],
+        method=method,
+        seed=SEED,
+    )
     before, after = (nw.from_native(t, eager_only=True) for t in (source, release.table))
     pair = pair_of(before, after, quasi=QUASI, confidential=["disease"], keep=["village"], k=k)
     return build_document(
         manifest=release.public_manifest if public else release.manifest,
-        public=public, pair=pair, class_sizes=release.anonymity.sizes, figures=assess_pair(pair), notes=release.notes,
-    )  # fmt: skip
+        public=public,
+        pair=pair,
+        class_sizes=release.anonymity.sizes,
+        figures=assess_pair(pair),
+        notes=release.notes,
+    )
 
 
 def forms(document: Document) -> dict[str, str]:
@@ -63,7 +75,9 @@ def forms(document: Document) -> dict[str, str]:
 
 
 def disguises(source: pa.Table) -> dict[str, str]:
-    """The numeric canaries as they might slip out: to six digits, plain, standardised, min-max, as logarithms."""
+    """The numeric canaries as they might slip out: to six digits, plain, standardised, min-max, as
+    logarithms.
+    """
     shapes = {}
     for name, value in OUTLIERS.items():
         column = source.column(name).to_numpy()
@@ -81,7 +95,9 @@ def disguises(source: pa.Table) -> dict[str, str]:
             rounded = f"{abs(number):.5e}".partition("e")[0].replace(".", "")
             for digits in (cut, rounded):
                 if len(set(digits)) > 2:  # 1.00000 and the like say nothing
-                    shapes[f"{name}, {how}, {'cut' if digits is cut else 'rounded'}"] = digits.rstrip("0")
+                    shapes[f"{name}, {how}, {'cut' if digits is cut else 'rounded'}"] = (
+                        digits.rstrip("0")
+                    )
     return shapes
 
 
@@ -126,7 +142,11 @@ def test_the_internal_manifest_given_by_mistake() -> None:
     )
     pair = Pair(np.zeros((400, 3)), np.zeros((400, 3)), tuple(QUASI))
     document = build_document(
-        manifest=release.manifest, public=True, pair=pair, class_sizes=release.anonymity.sizes, figures=[]
+        manifest=release.manifest,
+        public=True,
+        pair=pair,
+        class_sizes=release.anonymity.sizes,
+        figures=[],
     )
     for text in forms(document).values():
         assert str(SEED) not in text
@@ -153,7 +173,9 @@ def pair_and_extremes() -> tuple[Pair, dict[str, Any]]:
 def test_the_original_table_changes_nothing() -> None:
     pair, given = pair_and_extremes()
     document = build_document(pair=pair, **given)
-    captions = {b.caption for part in document.sections for b in part.blocks if isinstance(b, Picture)}
+    captions = {
+        b.caption for part in document.sections for b in part.blocks if isinstance(b, Picture)
+    }
     assert captions >= set(QUASI)
     for extreme in (77777777.75, 1e15):
         changed = pair.original.copy()
@@ -172,11 +194,15 @@ def test_pictures_of_the_public_report_show_the_release() -> None:
         edges = sorted({float(x.replace(",", "").replace("−", "-")) for x in named})
         places = np.searchsorted(edges, pair.released[:, j], side="right")
         counts = np.bincount(places, minlength=len(edges) + 1)
-        assert [float(row[1]) for row in picture.data.rows] == [round(c / 4, 1) for c in counts.tolist()]
+        assert [float(row[1]) for row in picture.data.rows] == [
+            round(c / 4, 1) for c in counts.tolist()
+        ]
     (heat,) = (block for block in correlations.blocks if isinstance(block, Picture))
     expected = np.corrcoef(pair.released.T)
     for row, numbers in zip(heat.data.rows, expected, strict=True):
-        assert [float(cell.replace("−", "-")) for cell in row[1:]] == [round(x, 2) for x in numbers.tolist()]
+        assert [float(cell.replace("−", "-")) for cell in row[1:]] == [
+            round(x, 2) for x in numbers.tolist()
+        ]
 
 
 @pytest.mark.slow
@@ -190,4 +216,6 @@ def test_a_public_report_has_figures_of_the_release_alone() -> None:
     for title in ("min-max", "one record makes up", "squared errors", "linked", "Kolmogorov"):
         assert title not in text
     (whole,) = (section for section in document.sections if section.title == "The released values")
-    assert "Discernibility" in to_markdown(replace(document, sections=(whole,))), "defined, so shown"
+    assert "Discernibility" in to_markdown(replace(document, sections=(whole,))), (
+        "defined, so shown"
+    )

@@ -1,4 +1,6 @@
-"""How cells are spread: levels, bins of numbers and dates, gaps; and the released cells in their own terms."""
+"""How cells are spread: levels, bins of numbers and dates, gaps; and the released cells in their
+own terms.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ def test_edges_of_dates_are_those_that_people_use() -> None:
 def counted(cells: Cells, j: int) -> Counter[str]:
     gap = {True: "missing", False: "code 97"}
     return Counter(
-        "missing" if word is None else gap[word[1] is None] if isinstance(word, tuple) else str(word)
+        "missing"
+        if word is None
+        else gap[word[1] is None]
+        if isinstance(word, tuple)
+        else str(word)
         for word in (row[j] for row in words(cells))
     )
 
@@ -66,7 +72,10 @@ def counted(cells: Cells, j: int) -> Counter[str]:
 def test_levels_and_gaps_are_counted_one_by_one(seed: int) -> None:
     before = mixed_cells(seed)
     after = released_cells(before, mixed_groups(seed))
-    for j, order in ((3, [*SCHOOL, "missing"]), (4, ["Bonn", "NA", "Rom", "rom", "Ästad", "missing"])):
+    for j, order in (
+        (3, [*SCHOOL, "missing"]),
+        (4, ["Bonn", "NA", "Rom", "rom", "Ästad", "missing"]),
+    ):
         found = spread_of([before, after], j)
         assert found is not None
         olds, news = counted(before, j), counted(after, j)
@@ -78,10 +87,16 @@ def test_levels_and_gaps_are_counted_one_by_one(seed: int) -> None:
         )
         alone = spread_of([after], j)
         assert alone is not None
-        assert list(alone.slots) == [level for level in order if news[level]], "levels that occur alone"
+        assert list(alone.slots) == [level for level in order if news[level]], (
+            "levels that occur alone"
+        )
     income = spread_of([before, after], 0)
     assert income is not None
-    gaps = [name for name in ("code 97", "missing") if counted(before, 0)[name] or counted(after, 0)[name]]
+    gaps = [
+        name
+        for name in ("code 97", "missing")
+        if counted(before, 0)[name] or counted(after, 0)[name]
+    ]
     assert [*income.slots[-len(gaps) :]] == gaps
     assert income.beside == len(gaps)
     for cells, counts in zip((before, after), income.counts, strict=True):
@@ -104,7 +119,10 @@ def test_columns_of_one_value_and_of_gaps_alone() -> None:
     found = spread_of([Cells((age,), np.array([[3.0], [np.nan], [np.nan]]), atoms)], 0)
     assert found is not None
     assert (found.slots, found.counts) == (("a value", "missing"), ((1, 2),))
-    assert found.picture(before_and_after=False).data.rows == (("a value", "33.3"), ("missing", "66.7"))
+    assert found.picture(before_and_after=False).data.rows == (
+        ("a value", "33.3"),
+        ("missing", "66.7"),
+    )
     gaps = spread_of([Cells((age,), np.full((2, 1), np.nan), np.zeros((2, 1), np.int16))], 0)
     assert gaps is not None
     assert (gaps.slots, gaps.counts) == (("missing",), ((2,),))
@@ -158,9 +176,9 @@ def test_released_cells_in_their_own_terms(seed: int) -> None:
             replace(town, levels=("Aachen", "Zürich", *town.levels)),
         ),
         values,
-        np.column_stack([np.where(atoms[order, 0] == 1, 2, atoms[order, 0]), atoms[order, 1:]]).astype(
-            np.int16
-        ),
+        np.column_stack(
+            [np.where(atoms[order, 0] == 1, 2, atoms[order, 0]), atoms[order, 1:]]
+        ).astype(np.int16),
     )
     again = as_released(other)
     assert again.variables == own.variables

@@ -1,4 +1,6 @@
-"""What is public follows from the released table and the settings: other originals with the same release give the same files."""
+"""What is public follows from the released table and the settings: other originals with the same
+release give the same files.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +76,12 @@ def asked_for(number: int, columns: int) -> dict[str, Any]:
     }
 
 
-def other_table(table: pa.Table, labels: np.ndarray, spread: int, rng: np.random.Generator) -> pa.Table:
-    """Another original with the same means in each group of each column: whole numbers that add up to 0 are added."""
+def other_table(
+    table: pa.Table, labels: np.ndarray, spread: int, rng: np.random.Generator
+) -> pa.Table:
+    """Another original with the same means in each group of each column: whole numbers that add up
+    to 0 are added.
+    """
     for j, name in enumerate(name for name in table.column_names if name.startswith("q")):
         groups = labels[:, j] if labels.ndim == 2 else labels
         values = table.column(name).to_numpy().copy()
@@ -101,7 +107,9 @@ def public_files(release: Release, folder: Path) -> dict[str, str]:
 
 
 def without_loss(text: str) -> str:
-    """A file without IL, wherever it is told or not told: a first paragraph, a first figure, the manifest."""
+    """A file without IL, wherever it is told or not told: a first paragraph, a first figure, the
+    manifest.
+    """
     il = r"(?:below 1 %|\d+ %|not told)"
     places = (
         rf"(The price is accuracy)(?:: {il} of the variation| ?\. How much).*?(Totals and means)",
@@ -114,8 +122,12 @@ def without_loss(text: str) -> str:
     return text
 
 
-def two_releases(number: int, records: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Release, Release]:
-    """Releases of two very different originals: the same rows in another order, found by another seed in another way."""
+def two_releases(
+    number: int, records: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Release, Release]:
+    """Releases of two very different originals: the same rows in another order, found by another
+    seed in another way.
+    """
     columns = method_named(METHODS[number % len(METHODS)]).columns or 2 + number % 2
     asked, first_table = asked_for(number, columns), table_of(number, records, columns)
     first = ma.anonymize(first_table, **asked, seed=number, date="2026-01-01")
@@ -125,7 +137,8 @@ def two_releases(number: int, records: int, monkeypatch: pytest.MonkeyPatch) -> 
     labels = first.labels[order]
     with monkeypatch.context() as patched:
         patched.setattr(
-            "microagg.pipeline.in_memory.run_method", lambda *_, **__: found_elsewhere(labels, asked)
+            "microagg.pipeline.in_memory.run_method",
+            lambda *_, **__: found_elsewhere(labels, asked),
         )
         second = ma.anonymize(second_table, **asked, date="2026-02-02")
     assert rows_of(first) == rows_of(second)
@@ -176,7 +189,9 @@ def test_other_originals_give_the_same_files_with_pictures(
 
 
 @pytest.mark.slow
-def test_other_originals_give_the_same_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_originals_give_the_same_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in (METHODS.index("mdav") + 1, METHODS.index("individual-ranking")):
         the_same_but_for_the_loss(number, tmp_path, monkeypatch)
 
@@ -184,7 +199,9 @@ def test_other_originals_give_the_same_pictures(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_other_originals_whose_groups_are_found_again(tmp_path: Path) -> None:
-    """Nothing forced here: originals that differ so little that the method finds the same groups by itself."""
+    """Nothing forced here: originals that differ so little that the method finds the same groups by
+    itself.
+    """
     same = 0
     for number, method in enumerate(METHODS):
         columns = method_named(method).columns or 2
@@ -196,31 +213,47 @@ def test_other_originals_whose_groups_are_found_again(tmp_path: Path) -> None:
         )
         if rows_of(first) == rows_of(second):
             same += 1
-            assert public_files(first, tmp_path / "one") == public_files(second, tmp_path / "other"), method
+            assert public_files(first, tmp_path / "one") == public_files(
+                second, tmp_path / "other"
+            ), method
     assert same > 0.8 * len(METHODS)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has the release and tries every original that fits its means finds no figure that tells them apart."""
+    """Whoever has the release and tries every original that fits its means finds no figure that
+    tells them apart.
+    """
     values = [31, 33, 35, 60, 63, 64]
     true = ma.anonymize(pa.table({"age": values}), k=3, quasi=["age"], method="mdav", seed=1)
-    monkeypatch.setattr("microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(true.labels))
+    monkeypatch.setattr(
+        "microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(true.labels)
+    )
 
     def told(ages: tuple[int, ...]) -> str:
-        release = ma.anonymize(pa.table({"age": list(ages)}), k=3, quasi=["age"], method="mdav", seed=1)
+        release = ma.anonymize(
+            pa.table({"age": list(ages)}), k=3, quasi=["age"], method="mdav", seed=1
+        )
         assert rows_of(release) == rows_of(true)
         document = build_document(
-            manifest=release.manifest, public=True, pair=release.pair, class_sizes=release.anonymity.sizes,
-            figures=release.figures, notes=release.notes,
-        )  # fmt: skip
+            manifest=release.manifest,
+            public=True,
+            pair=release.pair,
+            class_sizes=release.anonymity.sizes,
+            figures=release.figures,
+            notes=release.notes,
+        )
         return to_json(document) + json.dumps(release.public_manifest)
 
     seen = told(tuple(values))
     groups = [
-        [ages for ages in itertools.combinations_with_replacement(range(mean - 3, mean + 4), 3) if round(sum(ages) / 3) == mean]
+        [
+            ages
+            for ages in itertools.combinations_with_replacement(range(mean - 3, mean + 4), 3)
+            if round(sum(ages) / 3) == mean
+        ]
         for mean in sorted(set(true.table.column("age").to_pylist()))
-    ]  # fmt: skip
+    ]
     candidates = [(*one, *other) for one, other in itertools.product(*groups)]
     assert len(candidates) > 400
     some = candidates[:: len(candidates) // 40]
@@ -228,9 +261,11 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_mixed(cells: Cells, labels: np.ndarray, number: int) -> tuple[Cells, Cells]:
-    """Another original with the same released cells, and those: in terms of its own, rows in another order.
+    """Another original with the same released cells, and those: in terms of its own, rows in
+    another order.
 
-    Members of a group that released a value get gaps and values around it, levels are numbered otherwise and some are new.
+    Members of a group that released a value get gaps and values around it, levels are numbered
+    otherwise and some are new.
     """
     released = released_cells(cells, labels)
     rng = np.random.default_rng(number)
@@ -269,14 +304,27 @@ def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: b
     figures = assess_pair(pair)
     names = pair.quasi
     manifest = {
-        "settings": {"k": 4, "method": "mdav", "scale": "zscore", "aggregate": {}, "missing": "group"},
-        "records": len(before), "roles": dict.fromkeys(names, "quasi"), "guarantee": {"of": "each combination"},
-        "loss": {"IL": {m.name: f.value for m, f in figures}["il"]}, "largest_share": 0.01,
-    }  # fmt: skip
+        "settings": {
+            "k": 4,
+            "method": "mdav",
+            "scale": "zscore",
+            "aggregate": {},
+            "missing": "group",
+        },
+        "records": len(before),
+        "roles": dict.fromkeys(names, "quasi"),
+        "guarantee": {"of": "each combination"},
+        "loss": {"IL": {m.name: f.value for m, f in figures}["il"]},
+        "largest_share": 0.01,
+    }
     document = build_document(
-        manifest=manifest, public=public, pair=pair, class_sizes=np.sort(pair.classes.sizes), figures=figures,
+        manifest=manifest,
+        public=public,
+        pair=pair,
+        class_sizes=np.sort(pair.classes.sizes),
+        figures=figures,
         notes=["a canary"],
-    )  # fmt: skip
+    )
     return to_json(document) + to_html(document)
 
 
@@ -308,7 +356,9 @@ def test_other_mixed_originals_give_the_same_pictures() -> None:
 
 def grouped(records: int, **more: Any) -> Release:
     rng = np.random.default_rng(records)
-    table = pa.table({"a": rng.uniform(50, 90, records).round(2), "b": rng.uniform(size=records).round(4)})
+    table = pa.table(
+        {"a": rng.uniform(50, 90, records).round(2), "b": rng.uniform(size=records).round(4)}
+    )
     return ma.anonymize(table, k=5, quasi=["a", "b"], method="mdav", seed=3, **more)
 
 
@@ -319,16 +369,23 @@ def test_the_loss_is_told_in_whole_percent_from_a_hundred_records_on() -> None:
     assert 1 < release.loss["IL"] < 50
     assert release.manifest["largest_share"] < 0.1
     assert public_manifest({**release.manifest, "records": 99})["loss"]["IL"] == NOT_TOLD
-    assert public_manifest({**release.manifest, "records": 100})["loss"] == release.public_manifest["loss"]
+    assert (
+        public_manifest({**release.manifest, "records": 100})["loss"]
+        == release.public_manifest["loss"]
+    )
 
 
 def test_the_loss_is_not_told_where_one_group_makes_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     values = np.append(rng.integers(0, 100, 150), 1_000_000)
-    release = ma.anonymize(pa.table({"income": values}), k=3, quasi=["income"], method="mdav", seed=1)
+    release = ma.anonymize(
+        pa.table({"income": values}), k=3, quasi=["income"], method="mdav", seed=1
+    )
     assert release.manifest["largest_share"] > 0.9
     assert release.public_manifest["loss"]["IL"] == NOT_TOLD
-    few = ma.anonymize(pa.table({"income": values[:50]}), k=3, quasi=["income"], method="mdav", seed=1)
+    few = ma.anonymize(
+        pa.table({"income": values[:50]}), k=3, quasi=["income"], method="mdav", seed=1
+    )
     assert few.public_manifest["loss"] == release.public_manifest["loss"], (
         "which reason it was tells something"
     )
@@ -346,7 +403,9 @@ def test_where_a_search_ended_is_not_told() -> None:
 
 
 def test_what_is_published_by_name(tmp_path: Path) -> None:
-    release = grouped(1_000, publish=["kolmogorov-smirnov", "il1s-percent"], accept_risk="published-measures")
+    release = grouped(
+        1_000, publish=["kolmogorov-smirnov", "il1s-percent"], accept_risk="published-measures"
+    )
     figures = {measure.name: figure.value for measure, figure in release.figures}
     shown = release.report(tmp_path / "r.md", public=True).read_text()
     _, _, part = shown.partition("What was published of the original table")
@@ -357,8 +416,8 @@ def test_what_is_published_by_name(tmp_path: Path) -> None:
         assert len(re.sub(r"\D", "", number).lstrip("0")) <= 2, number
     assert "asserstein" not in shown
     assert (
-        "to publish of the original table, in a part of its own: IL1s per record and Kolmogorov-Smirnov"
-        in shown
+        "to publish of the original table, in a part of its own: IL1s per record and "
+        "Kolmogorov-Smirnov" in shown
     )
     assert release.public_manifest["settings"]["publish"] == ["kolmogorov-smirnov", "il1s-percent"]
     silent = grouped(1_000).report(tmp_path / "s.md", public=True).read_text()

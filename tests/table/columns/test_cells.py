@@ -51,7 +51,9 @@ def read(table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given:
     return told
 
 
-def variable_of(table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given: Any) -> Variable:
+def variable_of(
+    table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given: Any
+) -> Variable:
     return cells(table, kind, levels, **given).variables[0]
 
 
@@ -90,7 +92,9 @@ def test_long_whole_numbers_are_differences() -> None:
     found = cells(pa.table({"x": [least + 5, None, least, least + 1]}), Kind.NUMERIC)
     assert found.variables[0].origin == least
     assert found.values[:, 0].tolist()[2:] == [0.0, 1.0]
-    complete = cells(pl.DataFrame({"x": pl.Series([2**64 - 1, 2**64 - 8], dtype=pl.UInt64)}), Kind.NUMERIC)
+    complete = cells(
+        pl.DataFrame({"x": pl.Series([2**64 - 1, 2**64 - 8], dtype=pl.UInt64)}), Kind.NUMERIC
+    )
     assert (complete.variables[0].origin, complete.values[:, 0].tolist()) == (2**64 - 8, [7.0, 0.0])
     below = cells(pa.table({"x": [-(2**62), -(2**62) + 3]}), Kind.NUMERIC)
     assert (below.variables[0].origin, below.values[:, 0].tolist()) == (-(2**62), [0.0, 3.0])
@@ -120,7 +124,12 @@ def test_gaps_and_codes_of_numbers(make: Any) -> None:
     table = make(values)
     found = read(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9", "none"])
     assert found == expected
-    assert variable_of(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9"]).marks == (98, 97, 1, None)
+    assert variable_of(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9"]).marks == (
+        98,
+        97,
+        1,
+        None,
+    )
 
 
 @pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.ORDINAL])
@@ -234,7 +243,9 @@ def test_a_marker_stays_where_the_type_has_no_null(dtype: str, gap: Any) -> None
         (["2024-05-01", "2024-05-01 00:00:00.000000004"], "ns", 1),
     ],
 )
-@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata", "Europe/Berlin", "America/New_York", "+02:00"])
+@pytest.mark.parametrize(
+    "zone", [None, "UTC", "Asia/Kolkata", "Europe/Berlin", "America/New_York", "+02:00"]
+)
 def test_resolution(stamps: list[str], unit: str, step: int, zone: str | None) -> None:
     column = pd.Series([pd.Timestamp(stamp, tz=zone) for stamp in stamps]).astype(
         f"datetime64[ns{'' if zone is None else ', ' + zone}]"
@@ -254,13 +265,21 @@ def test_days_are_counted_on_the_clock_of_the_zone() -> None:
 
 
 def test_hours_that_come_twice_stay_apart() -> None:
-    utc = pd.to_datetime(["2024-10-27 00:00", "2024-10-27 01:00", "2024-10-27 02:00"]).tz_localize("UTC")
+    utc = pd.to_datetime(["2024-10-27 00:00", "2024-10-27 01:00", "2024-10-27 02:00"]).tz_localize(
+        "UTC"
+    )
     column = pd.Series(utc.tz_convert("Europe/Berlin"))
-    assert cells(pd.DataFrame({"x": column}), Kind.NUMERIC).values[:, 0].tolist() == [0.0, 3600.0, 7200.0]
+    assert cells(pd.DataFrame({"x": column}), Kind.NUMERIC).values[:, 0].tolist() == [
+        0.0,
+        3600.0,
+        7200.0,
+    ]
 
 
 def test_a_midnight_that_comes_twice() -> None:
-    """In Havana clocks go back from one to midnight: these two are an hour apart, though the clock shows one day."""
+    """In Havana clocks go back from one to midnight: these two are an hour apart, though the clock
+    shows one day.
+    """
     utc = pd.to_datetime(["2024-11-03 04:00", "2024-11-03 05:00"]).tz_localize("UTC")
     found = cells(pd.DataFrame({"x": pd.Series(utc.tz_convert("America/Havana"))}), Kind.NUMERIC)
     assert (found.variables[0].wall, found.values[:, 0].tolist()) == (False, [0.0, 3600.0])
@@ -283,7 +302,11 @@ def test_levels_of_ordered_types_count_though_nobody_has_them() -> None:
         pd.DataFrame({"x": pd.Categorical(["high", None, "low"], levels, ordered=True)}),
         pl.DataFrame({"x": pl.Series(["high", None, "low"], dtype=pl.Enum(levels))}),
         pa.table(
-            {"x": pa.DictionaryArray.from_arrays(pa.array([2, None, 0]), pa.array(levels), ordered=True)}
+            {
+                "x": pa.DictionaryArray.from_arrays(
+                    pa.array([2, None, 0]), pa.array(levels), ordered=True
+                )
+            }
         ),
     ):
         assert suggested_kind(open_frame(table), "x") is Kind.ORDINAL
@@ -304,7 +327,9 @@ def test_levels_of_ordered_types_count_though_nobody_has_them() -> None:
     ],
 )
 @each_library
-def test_levels_that_occur_are_sorted(make: Any, values: list[Any], levels: tuple[Any, ...]) -> None:
+def test_levels_that_occur_are_sorted(
+    make: Any, values: list[Any], levels: tuple[Any, ...]
+) -> None:
     assert variable_of(make(values), Kind.ORDINAL).levels == levels
     assert variable_of(make(values), Kind.NOMINAL).levels == levels
     assert variable_of(make([*values, None]), Kind.NOMINAL).levels == (*levels, None)
@@ -329,7 +354,9 @@ def test_declared_levels() -> None:
 
 
 def test_declared_levels_lack_a_value() -> None:
-    with pytest.raises(ma.InputError, match="column 'x' lacks values that 2 of its records") as refusal:
+    with pytest.raises(
+        ma.InputError, match="column 'x' lacks values that 2 of its records"
+    ) as refusal:
         cells(pa.table({"x": ["PS", "canary", "P", "canary", None]}), Kind.ORDINAL, ("P", "PS"))
     assert "canary" not in str(refusal.value)
 
@@ -353,7 +380,9 @@ def test_special_codes_are_no_levels_of_an_ordered_type() -> None:
     assert found.values[[0, 2], 0].tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("column", [pa.array([1, -9]), pa.array([1.0, -9.0]), pa.array(["1", "-9"])])
+@pytest.mark.parametrize(
+    "column", [pa.array([1, -9]), pa.array([1.0, -9.0]), pa.array(["1", "-9"])]
+)
 def test_what_is_declared_missing_is_no_special_code(column: pa.Array) -> None:
     for kind in (Kind.NUMERIC, Kind.ORDINAL):
         found = read(pa.table({"x": column}), kind, special={"x": (-9,)}, na=["-9"])
@@ -393,12 +422,20 @@ def test_no_numbers_of_truths_and_categories(values: Any) -> None:
 
 def test_suggested_kinds() -> None:
     kinds = {
-        name: suggested_kind(open_frame(table), "x").value for name, table in all_tables(gaps=True).items()
+        name: suggested_kind(open_frame(table), "x").value
+        for name, table in all_tables(gaps=True).items()
     }
     words = {
-        "ordered=1": "ordinal", "Enum": "ordinal", "ordered=True": "ordinal", "dictionary": "nominal", "ategor": "nominal",
-        "str": "nominal", "bool": "nominal", "Bool": "nominal", "String": "nominal",
-    }  # fmt: skip
+        "ordered=1": "ordinal",
+        "Enum": "ordinal",
+        "ordered=True": "ordinal",
+        "dictionary": "nominal",
+        "ategor": "nominal",
+        "str": "nominal",
+        "bool": "nominal",
+        "Bool": "nominal",
+        "String": "nominal",
+    }
     for name, kind in kinds.items():
         assert kind == next((told for word, told in words.items() if word in name), "numeric"), name
     assert set(kinds.values()) == {"numeric", "ordinal", "nominal"}
@@ -415,8 +452,10 @@ def test_several_columns() -> None:
     tree = Hierarchy({"a": ("a", "*"), "b": ("b", "*")})
     frame = open_frame(pl.DataFrame({"n": [1, None, 3], "t": ["a", "b", None], "o": [1, 2, 97]}))
     columns = [
-        Column("o", Role.QUASI, Kind.ORDINAL), Column("t", Role.QUASI, Kind.NOMINAL), Column("n", Role.QUASI, Kind.NUMERIC),
-    ]  # fmt: skip
+        Column("o", Role.QUASI, Kind.ORDINAL),
+        Column("t", Role.QUASI, Kind.NOMINAL),
+        Column("n", Role.QUASI, Kind.NUMERIC),
+    ]
     found = cells_of(frame, columns, special={"o": (97,)}, hierarchies={"t": tree})
     assert found.names == ["o", "t", "n"]
     assert found.variables[1].hierarchy is tree
@@ -453,20 +492,29 @@ def _number(text: str) -> Any:
 COLUMNS = st.one_of(
     st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_size=12),
     st.lists(
-        st.one_of(st.none(), st.sampled_from([-9.0, -0.5, 0.0, 1.0, 2.5, math.nan])), min_size=1, max_size=12
+        st.one_of(st.none(), st.sampled_from([-9.0, -0.5, 0.0, 1.0, 2.5, math.nan])),
+        min_size=1,
+        max_size=12,
     ),
     st.lists(
-        st.one_of(st.none(), st.sampled_from(["a", "b", "-9", "B ", "é", "NA"])), min_size=1, max_size=12
+        st.one_of(st.none(), st.sampled_from(["a", "b", "-9", "B ", "é", "NA"])),
+        min_size=1,
+        max_size=12,
     ),
 )
 
 
 @given(
-    COLUMNS, st.sampled_from(list(Kind)), st.lists(st.integers(-2, 2), unique=True, max_size=2), st.booleans()
+    COLUMNS,
+    st.sampled_from(list(Kind)),
+    st.lists(st.integers(-2, 2), unique=True, max_size=2),
+    st.booleans(),
 )
 @settings(max_examples=150, deadline=None)
 @pytest.mark.slow
-def test_cells_against_plain_lists(values: list[Any], kind: Kind, special: list[int], marked: bool) -> None:
+def test_cells_against_plain_lists(
+    values: list[Any], kind: Kind, special: list[int], marked: bool
+) -> None:
     na = ["-9"] if marked else []
     if kind is Kind.NUMERIC and any(isinstance(value, str) for value in values):
         kind = Kind.ORDINAL

@@ -19,7 +19,11 @@ def test_parts_release_what_the_whole_does(seed: int, precision: str) -> None:
     labels = np.sort(rng.integers(0, groups, records))
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     values = np.column_stack(
-        [np.rint(rng.lognormal(3.0, 2.0, records)), rng.integers(0, 20, records), rng.integers(0, 4, records)]
+        [
+            np.rint(rng.lognormal(3.0, 2.0, records)),
+            rng.integers(0, 20, records),
+            rng.integers(0, 4, records),
+        ]
     ).astype(float)
     atoms = np.full(values.shape, -1, np.int16)
     gaps = rng.random(records) < 0.3
@@ -52,6 +56,8 @@ def test_parts_release_what_the_whole_does(seed: int, precision: str) -> None:
             cells.rows(rows), own, k=3, weights=weights[rows], whole=whole, precision=precision
         )
         assert np.array_equal(found.cells.values, expected.cells.values[rows], equal_nan=True)
-        there = np.full((int(rows.sum()), 3), -1) if found.cells.atoms is None else found.cells.atoms
+        there = (
+            np.full((int(rows.sum()), 3), -1) if found.cells.atoms is None else found.cells.atoms
+        )
         assert np.array_equal(there, expected.cells.atoms[rows])
         assert found.decimals == expected.decimals

@@ -72,7 +72,12 @@ def test_round_trip_of_levels(name: str, kind: Kind) -> None:
 
 
 def given_numbers(
-    table: Any, numbers: list[float], atoms: list[int] | None = None, *, whole: bool = True, **settings: Any
+    table: Any,
+    numbers: list[float],
+    atoms: list[int] | None = None,
+    *,
+    whole: bool = True,
+    **settings: Any,
 ) -> Any:
     """The column "x" with other numbers in the place of its own."""
     frame = open_frame(table)
@@ -95,7 +100,9 @@ def test_cells_of_other_records(name: str) -> None:
         cells = cells_of(frame, [Column("x", Role.QUASI, kind)])
         atoms = cells.atoms_of(0)
         numbers, held = cells.values[order, 0], None if atoms is None else atoms[order]
-        back = listed(restore_column(frame["x"], cells.variables[0], numbers, held, whole=True).to_native())
+        back = listed(
+            restore_column(frame["x"], cells.variables[0], numbers, held, whole=True).to_native()
+        )
         assert [None if pd.isna(cell) else cell for cell in back] == [
             None if pd.isna(cell) else cell for cell in expected
         ]
@@ -122,7 +129,9 @@ def test_plain_numbers_are_given_back_as_ever(name: str, whole: bool) -> None:
 
 @pytest.mark.parametrize("name", GAPPY)
 def test_special_codes_come_back_in_the_type(name: str) -> None:
-    """The fifth value is declared special, in words of Python: it comes back as the column has it."""
+    """The fifth value is declared special, in words of Python: it comes back as the column has
+    it.
+    """
     table = GAPPY[name]
     column = table["x"]
     code = listed(column)[4]
@@ -132,14 +141,24 @@ def test_special_codes_come_back_in_the_type(name: str) -> None:
         assert_same(round_trip(table, Kind.ORDINAL, special={"x": (code,)}), column)
 
 
-@pytest.mark.parametrize("name", [name for name in COMPLETE if name not in GAPPY and "bool" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in COMPLETE if name not in GAPPY and "bool" not in name]
+)
 def test_a_marker_comes_back_where_the_type_has_no_null(name: str) -> None:
     column = COMPLETE[name]["x"]
     for kind in Kind:
         assert_same(round_trip(COMPLETE[name], kind, na=["11"]), column)
 
 
-@pytest.mark.parametrize("table", [pl.DataFrame({"x": [1, -9, 3]}), pa.table({"x": [1, -9, 3]}), pd.DataFrame({"x": pd.Series([1, -9, 3], dtype="Int64")})], ids=["polars", "arrow", "pandas"])  # fmt: skip
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.DataFrame({"x": [1, -9, 3]}),
+        pa.table({"x": [1, -9, 3]}),
+        pd.DataFrame({"x": pd.Series([1, -9, 3], dtype="Int64")}),
+    ],
+    ids=["polars", "arrow", "pandas"],
+)
 def test_a_marker_becomes_null_where_the_type_has_one(table: Any) -> None:
     for kind in Kind:
         back = listed(round_trip(table, kind, na=["-9"]))
@@ -153,7 +172,12 @@ def test_gaps_are_written_as_the_column_writes_them() -> None:
     assert listed(round_trip(pa.table({"x": ["1", "NA", "2.50", None, "NA"]}), Kind.NUMERIC)) == [
         "1", "NA", "2.50", "NA", "NA",
     ]  # fmt: skip
-    assert listed(round_trip(pa.table({"x": ["a", "-9", None, "-9"]}), na=["-9"])) == ["a", "-9", "-9", "-9"]
+    assert listed(round_trip(pa.table({"x": ["a", "-9", None, "-9"]}), na=["-9"])) == [
+        "a",
+        "-9",
+        "-9",
+        "-9",
+    ]
     mixed = pd.DataFrame({"x": pd.Series(["a", float("nan"), "a"], dtype=object)})
     assert isinstance(round_trip(mixed).iloc[1], float)
 
@@ -172,15 +196,21 @@ def test_gaps_are_written_as_the_column_writes_them() -> None:
         (["1.0", "2.0"], -0.0, "0.0"),
     ],
 )
-def test_numbers_in_text_are_spelled_like_the_others(texts: list[str], number: float, told: str) -> None:
+def test_numbers_in_text_are_spelled_like_the_others(
+    texts: list[str], number: float, told: str
+) -> None:
     table = pa.table({"x": pa.array(texts, pa.large_string())})
     back = given_numbers(table, [number] * len(texts))
     assert (back.type, back.to_pylist()) == (pa.large_string(), [told] * len(texts))
 
 
-@pytest.mark.parametrize("name", [name for name in COMPLETE if "date" in name.lower() or "timestamp" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in COMPLETE if "date" in name.lower() or "timestamp" in name]
+)
 def test_the_mean_of_two_stamps(name: str) -> None:
-    """A mean that is no whole unit is rounded to what the type counts; to the column's own resolution before."""
+    """A mean that is no whole unit is rounded to what the type counts; to the column's own
+    resolution before.
+    """
     table = COMPLETE[name]
     frame = open_frame(table)
     cells = cells_of(frame, [Column("x", Role.QUASI, Kind.NUMERIC)])
@@ -203,7 +233,9 @@ def _instant(value: Any) -> dt.datetime:
 
 
 def test_a_day_of_the_zone_is_given_back_as_one() -> None:
-    days = pd.Series(pd.to_datetime(["2024-03-30", "2024-04-01", "2024-04-01"]).tz_localize("Europe/Berlin"))
+    days = pd.Series(
+        pd.to_datetime(["2024-03-30", "2024-04-01", "2024-04-01"]).tz_localize("Europe/Berlin")
+    )
     back = given_numbers(pd.DataFrame({"x": days}), [1.0, 1.0, 2.0])
     assert list(back) == [
         pd.Timestamp(f"2024-{day}", tz="Europe/Berlin") for day in ("03-31", "03-31", "04-01")
@@ -250,7 +282,11 @@ def test_a_zone_that_nobody_knows(kind: Kind) -> None:
 
 
 def test_long_numbers() -> None:
-    for kind, values in ((pa.int64(), [2**62 + 1, 2**62 + 9]), (pa.uint64(), [2**64 - 1, 2**64 - 7]), (pa.int64(), [-(2**63), 1 - 2**63])):  # fmt: skip
+    for kind, values in (
+        (pa.int64(), [2**62 + 1, 2**62 + 9]),
+        (pa.uint64(), [2**64 - 1, 2**64 - 7]),
+        (pa.int64(), [-(2**63), 1 - 2**63]),
+    ):
         for gap in ([], [None]):
             column = pa.chunked_array([pa.array(values + gap, kind)])
             assert round_trip(pa.table({"x": column})).equals(column)
@@ -261,7 +297,16 @@ def test_long_numbers() -> None:
     assert back.to_pylist() == [amounts[0] + Decimal("0.50"), amounts[0] + Decimal("0.12"), None]
 
 
-@pytest.mark.parametrize("name", ["arrow-int64", "polars-Int64", "pandas-'int64'-int", "arrow-decimal128(12, 2)", "polars-Decimal(precision=12, scale=2)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "arrow-int64",
+        "polars-Int64",
+        "pandas-'int64'-int",
+        "arrow-decimal128(12, 2)",
+        "polars-Decimal(precision=12, scale=2)",
+    ],
+)
 def test_exact_means_of_whole_numbers_are_floats(name: str) -> None:
     assert listed(given_numbers(COMPLETE[name], [1 / 3] * 6, whole=False)) == [1 / 3] * 6
 
@@ -276,7 +321,11 @@ def test_exact_means_of_whole_numbers_are_floats(name: str) -> None:
         (pa.array([Decimal("1.50"), Decimal("2.50")]), 9797),
         (
             pa.array(
-                [Decimal("12345678901234567890.12"), Decimal("-1.00"), Decimal("12345678901234567890.62")]
+                [
+                    Decimal("12345678901234567890.12"),
+                    Decimal("-1.00"),
+                    Decimal("12345678901234567890.62"),
+                ]
             ),
             "-1",
         ),
@@ -297,7 +346,13 @@ def test_half_precision_of_pandas() -> None:
 
 
 def test_full_precision_with_gaps_and_codes() -> None:
-    back = given_numbers(pl.DataFrame({"x": [1, None, 97]}), [0.5, math.nan, math.nan], [-1, 1, 0], whole=False, special={"x": (97,)})  # fmt: skip
+    back = given_numbers(
+        pl.DataFrame({"x": [1, None, 97]}),
+        [0.5, math.nan, math.nan],
+        [-1, 1, 0],
+        whole=False,
+        special={"x": (97,)},
+    )
     assert (back.dtype, back.to_list()) == (pl.Float64, [0.5, None, 97.0])
 
 
@@ -323,18 +378,23 @@ def test_released_categories_are_those_that_occur() -> None:
         cells = cells_of(frame, [Column("x", Role.QUASI, suggested_kind(frame, "x"))])
         variable = cells.variables[0]
         place = [
-            float(variable.levels.index(town)) for town in ("Bonn", "Bonn", "Bonn", "Kiel", "Kiel", "Kiel")
+            float(variable.levels.index(town))
+            for town in ("Bonn", "Bonn", "Bonn", "Kiel", "Kiel", "Kiel")
         ]
         back = restore_column(frame["x"], variable, np.array(place), None, whole=True)
         table = same_type(frame.with_columns(back), COMPLETE[name])
         held = open_frame(table).to_arrow().column("x").unify_dictionaries().chunk(0)
         ordered = "ordered=True" in name or "ordered=1" in name or "Enum" in name
-        assert held.dictionary.to_pylist() == (["Kiel", "Bonn"] if ordered else ["Bonn", "Kiel"]), name
+        assert held.dictionary.to_pylist() == (["Kiel", "Bonn"] if ordered else ["Bonn", "Kiel"]), (
+            name
+        )
         assert held.to_pylist() == ["Bonn"] * 3 + ["Kiel"] * 3
 
 
 def test_a_level_that_the_column_never_had() -> None:
     frame = open_frame(pa.table({"x": ["a", "b"]}))
     with pytest.raises(ma.GuaranteeError, match="column 'x'") as refusal:
-        restore_column(frame["x"], Variable("x", Kind.NOMINAL, ("canary",)), np.zeros(2), None, whole=True)
+        restore_column(
+            frame["x"], Variable("x", Kind.NOMINAL, ("canary",)), np.zeros(2), None, whole=True
+        )
     assert "canary" not in str(refusal.value)

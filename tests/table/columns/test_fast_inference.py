@@ -31,7 +31,24 @@ ODD_WHOLE = [
     "000000000000000000001",
 ]
 PARTS = ["1.5", "-0.25", "0.001", "3.14159", "100.01", "12345678901234.5", "20"]
-ODD_PARTS = ["1.50", "2.0", "5.", ".5", "-.5", "1e3", "1E-7", "+1.5", "0.00001", "00.5", "1000000000000000.5", "1e999", "inf", "nan", "-nan", "0.1234567890123456"]  # fmt: skip
+ODD_PARTS = [
+    "1.50",
+    "2.0",
+    "5.",
+    ".5",
+    "-.5",
+    "1e3",
+    "1E-7",
+    "+1.5",
+    "0.00001",
+    "00.5",
+    "1000000000000000.5",
+    "1e999",
+    "inf",
+    "nan",
+    "-nan",
+    "0.1234567890123456",
+]
 DAYS = ["2024-01-31", "1999-12-01", "2000-02-29"]
 ODD_DAYS = [
     "2024-13-01",
@@ -45,9 +62,13 @@ GAPS = [None, "", "NA", ".", "n/a", "null", "NaN", "none", "-", "--", "?", " "]
 TEXTS = ["Ulm", "Köln", "a,b", "x", "e5", "1 2", "infinity war", "Inf"]
 POOLS = [WHOLE, ODD_WHOLE, PARTS, ODD_PARTS, DAYS, ODD_DAYS, GAPS, TEXTS]
 ASKED = [
-    ColumnSettings(), ColumnSettings(na=("-9", "x")), ColumnSettings(special={"a": ("Ulm", 7)}), ColumnSettings(kinds={"a": Kind.NOMINAL}),
-    ColumnSettings(kinds={"a": Kind.ORDINAL}), ColumnSettings(kinds={"a": Kind.NUMERIC}),
-]  # fmt: skip
+    ColumnSettings(),
+    ColumnSettings(na=("-9", "x")),
+    ColumnSettings(special={"a": ("Ulm", 7)}),
+    ColumnSettings(kinds={"a": Kind.NOMINAL}),
+    ColumnSettings(kinds={"a": Kind.ORDINAL}),
+    ColumnSettings(kinds={"a": Kind.NUMERIC}),
+]
 
 
 def made_up(rng: random.Random) -> list[str | None]:
@@ -77,14 +98,22 @@ def without_quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_columns_become_what_the_slow_rules_make_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_columns_become_what_the_slow_rules_make_of_them(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     rng = random.Random(seed)
     cases = [(made_up(rng), rng.choice(ASKED)) for _ in range(120)]
-    columns = [(pa.chunked_array([cells[:2], cells[2:]], pa.string()), asked) for cells, asked in cases]
+    columns = [
+        (pa.chunked_array([cells[:2], cells[2:]], pa.string()), asked) for cells, asked in cases
+    ]
 
     def all_of() -> list[Any]:
-        quasi = [outcome(text_inference.quasi_column, "a", column, asked) for column, asked in columns]
-        return quasi + [outcome(reading._settle, "a", column, asked, Dialect()) for column, asked in columns]
+        quasi = [
+            outcome(text_inference.quasi_column, "a", column, asked) for column, asked in columns
+        ]
+        return quasi + [
+            outcome(reading._settle, "a", column, asked, Dialect()) for column, asked in columns
+        ]
 
     quick = all_of()
     without_quick_looks(monkeypatch)

@@ -1,4 +1,6 @@
-"""Nothing is left in memory where a cell is missing, whatever the type, wherever the column was cut."""
+"""Nothing is left in memory where a cell is missing, whatever the type, wherever the column was
+cut.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "large text": (pa.large_string(), ["canary", "b", "", "canary"]),
     "binary": (pa.binary(), [b"canary", b"b", b"", b"canary"]),
     "date": (pa.date32(), [DAY, DAY, DAY, DAY]),
-    "decimal": (pa.decimal128(9, 2), [Decimal("1.25"), Decimal("2.00"), Decimal("3.10"), Decimal("1.25")]),
+    "decimal": (
+        pa.decimal128(9, 2),
+        [Decimal("1.25"), Decimal("2.00"), Decimal("3.10"), Decimal("1.25")],
+    ),
     "list": (pa.list_(pa.int64()), [[4815162342], [1, 2], [], [4815162342]]),
 }
 MISSING = np.array([False, True, False, True])

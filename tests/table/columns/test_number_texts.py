@@ -78,8 +78,12 @@ def test_the_ends_of_ranges(library: str) -> None:
     frame = nw.from_native(makers[library]({"born": days, "age": [3, 4]}), eager_only=True)
     first = (days[0] - dt.date(1970, 1, 1)).days
     cells = Cells(
-        (Variable("born", origin=first, unit="D"), Variable("age")), np.array([[0.0, 3.0], [2.0, 4.0]])
+        (Variable("born", origin=first, unit="D"), Variable("age")),
+        np.array([[0.0, 3.0], [2.0, 4.0]]),
     )
     how = {"born": "range", "age": "range"}
     found = aggregated(cells, np.zeros(2, np.int32), how=how, k=2, texts=texts_like(frame)).cells
-    assert [variable.levels for variable in found.variables] == [("2024-02-28..2024-03-01",), ("3..4",)]
+    assert [variable.levels for variable in found.variables] == [
+        ("2024-02-28..2024-03-01",),
+        ("3..4",),
+    ]

@@ -1,4 +1,6 @@
-"""Columns of numbers that are looked at part by part: put together, the parts tell what the whole tells."""
+"""Columns of numbers that are looked at part by part: put together, the parts tell what the whole
+tells.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +28,45 @@ RNG = np.random.default_rng(5)
 START = datetime.datetime(2024, 3, 30, 1)
 COLUMNS: dict[str, pa.Array] = {
     "whole": pa.array(RNG.integers(-50, 50, 40)),
-    "long in the first part only": pa.array([2**53 + 7, *(2**53 - 50 + RNG.integers(0, 9, 39)).tolist()]),
-    "long in the last part only": pa.array([*(2**53 - 50 + RNG.integers(0, 9, 39)).tolist(), 2**53 + 7]),
+    "long in the first part only": pa.array(
+        [2**53 + 7, *(2**53 - 50 + RNG.integers(0, 9, 39)).tolist()]
+    ),
+    "long in the last part only": pa.array(
+        [*(2**53 - 50 + RNG.integers(0, 9, 39)).tolist(), 2**53 + 7]
+    ),
     "unsigned": pa.array(np.uint64(2**63) + RNG.integers(0, 99, 40).astype(np.uint64)),
     "floats": pa.array(RNG.normal(size=40), mask=RNG.random(40) < 0.2),
     "single": pa.array(RNG.normal(size=40).astype(np.float32)),
-    "decimals": pa.array([Decimal(int(each)).scaleb(-2) for each in RNG.integers(0, 999, 40)], pa.decimal128(9, 2)),
-    "long decimals": pa.array([Decimal(10**17 + int(each)).scaleb(-2) for each in RNG.integers(0, 99, 40)], pa.decimal128(20, 2)),
-    "days": pa.array([START.date() + datetime.timedelta(int(each)) for each in RNG.integers(0, 900, 40)]),
-    "hours": pa.array([START + datetime.timedelta(hours=int(each)) for each in RNG.integers(0, 99, 40)], pa.timestamp("us")),
-    "one second late": pa.array([*[START + datetime.timedelta(hours=each) for each in range(39)], START + datetime.timedelta(seconds=1)], pa.timestamp("ms")),
-    "zoned": pa.array([START + datetime.timedelta(days=each) for each in range(40)], pa.timestamp("s", "Europe/Berlin")),
+    "decimals": pa.array(
+        [Decimal(int(each)).scaleb(-2) for each in RNG.integers(0, 999, 40)], pa.decimal128(9, 2)
+    ),
+    "long decimals": pa.array(
+        [Decimal(10**17 + int(each)).scaleb(-2) for each in RNG.integers(0, 99, 40)],
+        pa.decimal128(20, 2),
+    ),
+    "days": pa.array(
+        [START.date() + datetime.timedelta(int(each)) for each in RNG.integers(0, 900, 40)]
+    ),
+    "hours": pa.array(
+        [START + datetime.timedelta(hours=int(each)) for each in RNG.integers(0, 99, 40)],
+        pa.timestamp("us"),
+    ),
+    "one second late": pa.array(
+        [
+            *[START + datetime.timedelta(hours=each) for each in range(39)],
+            START + datetime.timedelta(seconds=1),
+        ],
+        pa.timestamp("ms"),
+    ),
+    "zoned": pa.array(
+        [START + datetime.timedelta(days=each) for each in range(40)],
+        pa.timestamp("s", "Europe/Berlin"),
+    ),
     "times": pa.array([datetime.time(each % 24, 30) for each in range(40)], pa.time32("s")),
     "texts": pa.array([f" {each}" if each % 7 else "NA" for each in range(40)]),
     "texts, the last one no whole number": pa.array([*map(str, range(39)), "4.5"]),
     "nothing": pa.array([None] * 40, pa.int64()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("cuts", [(13,), (1, 2, 39), (10, 20, 30)], ids=str)
@@ -59,12 +84,18 @@ def test_parts_come_to_the_whole(name: str, cuts: tuple[int, ...]) -> None:
         extent.combine(extent_of(parse_column(part, own), own))
     facts = terms_of(column.type, extent, codes)
     assert facts == whole.facts
-    values = np.concatenate([numbers_in(parse_column(part, own), facts, own) for part, own in parts])
+    values = np.concatenate(
+        [numbers_in(parse_column(part, own), facts, own) for part, own in parts]
+    )
     assert np.array_equal(values, whole.values, equal_nan=True)
 
 
 def test_of_two_codes_that_are_one_value_the_first_counts() -> None:
-    for column in (pa.array([97, 98, 5]), pa.array([97.0, 98.0, 5.0]), pa.array(["97", "98.0", "5"])):
+    for column in (
+        pa.array([97, 98, 5]),
+        pa.array([97.0, 98.0, 5.0]),
+        pa.array(["97", "98.0", "5"]),
+    ):
         found = numbers_of(pa.chunked_array([column]), Codes("x", special=[98, "97.0", 97, "98"]))
         assert found.special is not None
         assert found.special.tolist() == [1, 0, -1]
@@ -75,7 +106,9 @@ def test_of_two_codes_that_are_one_value_the_first_counts() -> None:
     ("values", "refused"),
     [([0, 2**53 - 1], False), ([0, 2**53], True), ([-(2**53), 0], True), ([2**60, 2**60 + 2**53 - 1], False), ([2**60, 2**60 + 2**53], True)],
 )  # fmt: skip
-def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(values: list[int], refused: bool) -> None:
+def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(
+    values: list[int], refused: bool
+) -> None:
     column: Any = pa.chunked_array([pa.array(values, pa.int64())])
     if refused:
         with pytest.raises(InputError, match="a whole number of more than 15 digits"):

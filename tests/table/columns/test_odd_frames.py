@@ -1,4 +1,6 @@
-"""Tables of other libraries, and parameters, that used to end in those libraries' errors: one sentence each."""
+"""Tables of other libraries, and parameters, that used to end in those libraries' errors: one
+sentence each.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_columns_that_cannot_be_released(name: str, role: str) -> None:
 def test_parameters(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
         ma.anonymize(
-            np.arange(24.0).reshape(12, 2), 3, **{"quasi": [0], "rest": "drop", "method": "mdav", **given}
+            np.arange(24.0).reshape(12, 2),
+            3,
+            **{"quasi": [0], "rest": "drop", "method": "mdav", **given},
         )
     if not {"confidential", "keep", "exact"} & set(given):
         with pytest.raises(ma.InputError, match=says):
@@ -61,7 +65,11 @@ def test_parameters(given: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize("name", ["a\0b", None, ("a", 1)])
 def test_names_that_no_file_can_hold(name: Any) -> None:
     with pytest.raises(ma.InputError, match="column names must be text"):
-        ma.anonymize(pd.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav")
+        ma.anonymize(
+            pd.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav"
+        )
     if name == "a\0b":
         with pytest.raises(ma.InputError, match="column names must be text"):
-            ma.anonymize(pl.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav")
+            ma.anonymize(
+                pl.DataFrame({"age": AGES, name: AGES}), 3, ["age"], rest="keep", method="mdav"
+            )

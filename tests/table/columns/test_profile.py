@@ -21,13 +21,17 @@ GAPS = ("", "NA", "n/a", ".", "NaN", "null", None)
 
 
 def look(values: Any, *, typed: bool = True) -> ColumnProfile:
-    return profile_column(nw.from_native(pa.table({"x": values}), eager_only=True), "x", typed=typed)
+    return profile_column(
+        nw.from_native(pa.table({"x": values}), eager_only=True), "x", typed=typed
+    )
 
 
 def counted(cells: list[str | None]) -> tuple[int, int, int]:
     """The slow way: cells with a value, different values, those of one cell alone."""
     values = [cell.strip() for cell in cells if cell is not None]
-    there = [value for value in values if value.lower() not in ("", "na", "n/a", ".", "nan", "null")]
+    there = [
+        value for value in values if value.lower() not in ("", "na", "n/a", ".", "nan", "null")
+    ]
     try:
         counts = Counter(map(float, there))
     except ValueError:
@@ -39,9 +43,15 @@ def counted(cells: list[str | None]) -> tuple[int, int, int]:
 def test_counts_by_value(seed: int) -> None:
     rng = np.random.default_rng(seed)
     words = (
-        ["30", "30.0", "30 ", " 31", "3.2e1", "33.50", "33.5"] if seed % 2 else ["a", "b", " b", "A", "c d"]
+        ["30", "30.0", "30 ", " 31", "3.2e1", "33.50", "33.5"]
+        if seed % 2
+        else ["a", "b", " b", "A", "c d"]
     )
-    cells = [*rng.choice([*words, *(gap for gap in GAPS if gap is not None)], 40).tolist(), None, words[0]]
+    cells = [
+        *rng.choice([*words, *(gap for gap in GAPS if gap is not None)], 40).tolist(),
+        None,
+        words[0],
+    ]
     found = look(pa.array(cells), typed=bool(seed % 3))
     assert (found.values, found.distinct, found.single) == counted(cells)
     assert found.kind is (Kind.NUMERIC if seed % 2 else Kind.NOMINAL)

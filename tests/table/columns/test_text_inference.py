@@ -1,4 +1,6 @@
-"""Columns of csv files become typed: markers, special codes, dates, text to the letter, and what is written looks as it was read."""
+"""Columns of csv files become typed: markers, special codes, dates, text to the letter, and what is
+written looks as it was read.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def written(path: Path, cells: list[str], beside: str = "x") -> Path:
 
 
 def read(tmp_path: Path, cells: list[str], **said: Any) -> pa.Table:
-    return read_table(written(tmp_path / "in.csv", cells), quasi=["a"], asked=column_settings(**said))
+    return read_table(
+        written(tmp_path / "in.csv", cells), quasi=["a"], asked=column_settings(**said)
+    )
 
 
 def cells_of_file(path: Path) -> list[str]:
@@ -100,7 +104,7 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said", "says"),
     [
-        (["30", "x", "40"], {}, r"row 2 .*: text where a number is needed; mend it, or say what it is: special=\{'a'"),
+        (["30", "x", "40"], {}, r"row 2 .*: text where a number is needed; mend it, or say what it is: " r"special=\{'a'"),
         (["30", "", "NA", "x"], {}, r"row 4 .*: text where a number is needed"),
         (["30", "x"], {}, "row 2"),
         (["30", "-", "-", "-"], {}, "row 2"),
@@ -187,7 +191,10 @@ def test_parquet_has_nulls_and_no_marks(tmp_path: Path) -> None:
 def test_marks_are_kept_where_they_are_needed_only(tmp_path: Path) -> None:
     table = read(tmp_path, ["2024-01-31", "NA"])
     assert strip_metadata(table).schema.field("a").metadata is None
-    assert strip_metadata(table, marked=True).schema.field("a").metadata == table.schema.field("a").metadata
+    assert (
+        strip_metadata(table, marked=True).schema.field("a").metadata
+        == table.schema.field("a").metadata
+    )
     assert open_frame(table).select("a").to_native().schema.field("a").metadata, "lost on the way"
     released = pa.table({"a": pa.array([None, 19000], pa.date32()), "b": ["x", "x"]})
     write_table(with_metadata_of(released, table), tmp_path / "out.csv")
@@ -210,7 +217,8 @@ def test_other_columns_keep_their_text_and_tell_that_they_mean_numbers(tmp_path:
         column = read_table(path, asked=column_settings(**said)).schema.field("a")
         assert not means_numbers(column)
     coded = read_table(
-        written(tmp_path / "in.csv", ["1.0", "refused"]), asked=column_settings(special={"a": "refused"})
+        written(tmp_path / "in.csv", ["1.0", "refused"]),
+        asked=column_settings(special={"a": "refused"}),
     )
     assert means_numbers(coded.schema.field("a"))
 
@@ -232,7 +240,9 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     many = pa.concat_tables([table.slice(1), table] * 5)
     for each, delimiter in ((table, ","), (table.slice(1, 2), ";"), (many, ",")):
-        arrow_csv.write_csv(each, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter))
+        arrow_csv.write_csv(
+            each, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter)
+        )
         with csv_writing.TextSink(tmp_path / "ours.csv", "", "utf-8") as sink:
             csv_writing.write_header(each.column_names, sink, delimiter, "\n")
             csv_writing.write_lines(each, sink, delimiter, set())
@@ -241,7 +251,9 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["chile", "slid", "free1", "testdata"])
-def test_real_tables_come_back_as_they_were(tmp_path: Path, reference_data: Path, name: str) -> None:
+def test_real_tables_come_back_as_they_were(
+    tmp_path: Path, reference_data: Path, name: str
+) -> None:
     source = reference_data / "tables" / f"{name}.csv"
     with source.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)

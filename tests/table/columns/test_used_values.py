@@ -24,12 +24,17 @@ def arrow(*, ordered: bool) -> pa.Table:
     """A slice of a longer table, whose categories still name everybody."""
     codes = pa.array([LEVELS.index(town) for town in [*GHOSTS, *TOWNS]], pa.int16())
     column = pa.DictionaryArray.from_arrays(codes, pa.array(LEVELS), ordered=ordered)
-    return pa.table({"age": [float(i) for i in range(len(codes))], "town": column}).slice(len(GHOSTS))
+    return pa.table({"age": [float(i) for i in range(len(codes))], "town": column}).slice(
+        len(GHOSTS)
+    )
 
 
 def of_pandas(*, ordered: bool) -> pd.DataFrame:
     return pd.DataFrame(
-        {"age": [1.0, 2, 3, 4, 5, 6], "town": pd.Categorical(TOWNS, categories=LEVELS, ordered=ordered)}
+        {
+            "age": [1.0, 2, 3, 4, 5, 6],
+            "town": pd.Categorical(TOWNS, categories=LEVELS, ordered=ordered),
+        }
     )
 
 
@@ -40,7 +45,9 @@ def of_polars(kind: Any) -> pl.DataFrame:
 FRAMES = {
     "arrow": arrow(ordered=False),
     "arrow-ordered": arrow(ordered=True),
-    "arrow-chunks": pa.concat_tables([arrow(ordered=False).slice(0, 2), arrow(ordered=False).slice(2)]),
+    "arrow-chunks": pa.concat_tables(
+        [arrow(ordered=False).slice(0, 2), arrow(ordered=False).slice(2)]
+    ),
     "pandas": of_pandas(ordered=False),
     "pandas-ordered": of_pandas(ordered=True),
     "pandas-over-arrow": arrow(ordered=False).to_pandas(types_mapper=pd.ArrowDtype),
@@ -53,9 +60,17 @@ FRAMES = {
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 @pytest.mark.parametrize("role", ["keep", "confidential"])
 @pytest.mark.parametrize("name", FRAMES)
-def test_categories_of_nobody_are_not_released(tmp_path: Path, name: str, role: str, suffix: str) -> None:
+def test_categories_of_nobody_are_not_released(
+    tmp_path: Path, name: str, role: str, suffix: str
+) -> None:
     release = ma.anonymize(
-        FRAMES[name], k=3, quasi=["age"], **{role: ["town"]}, method="mdav", seed=1, date="2026-01-01"
+        FRAMES[name],
+        k=3,
+        quasi=["age"],
+        **{role: ["town"]},
+        method="mdav",
+        seed=1,
+        date="2026-01-01",
     )
     for path in release.save(tmp_path / f"out{suffix}"):
         assert b"canary-ghost" not in path.read_bytes(), path.name
@@ -115,11 +130,17 @@ def test_metadata_stays_behind(tmp_path: Path) -> None:
     assert b"canary" not in (tmp_path / "out.parquet").read_bytes()
 
 
-def test_a_polars_that_keeps_categories_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_polars_that_keeps_categories_of_nobody_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(pl, "__version__", "1.34.0")
     with pytest.raises(
         ma.InputError, match=r"'town' is a Categorical of polars 1\.34\.0.*install polars 1\.35\.1"
     ):
-        ma.anonymize(FRAMES["polars-categorical"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1)
-    release = ma.anonymize(FRAMES["polars-enum"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1)
+        ma.anonymize(
+            FRAMES["polars-categorical"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1
+        )
+    release = ma.anonymize(
+        FRAMES["polars-enum"], k=3, quasi=["age"], keep=["town"], method="mdav", seed=1
+    )
     assert release.table["town"].dtype.categories.to_list() == ["Ulm", "Kiel", "Bonn"]

@@ -1,7 +1,9 @@
-"""What the record batches of an Arrow file claim to hold, read from its footer without unpacking any of them.
+"""What the record batches of an Arrow file claim to hold, read from its footer without unpacking
+any of them.
 
-Arrow makes room for whatever a file claims before it looks at the data, so that a damaged file of some kilobytes ends in "out of
-memory", and a small one can be made that unpacks to any size. The layout is that of Arrow's Message.fbs and File.fbs.
+Arrow makes room for whatever a file claims before it looks at the data, so that a damaged file of
+some kilobytes ends in "out of memory", and a small one can be made that unpacks to any size. The
+layout is that of Arrow's Message.fbs and File.fbs.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Claim:
 
 
 def claims_of(path: Path) -> tuple[list[Claim], list[Claim]]:
-    """Return what the record batches and the dictionaries of an Arrow file claim; raises DamagedError."""
+    """Return what the record batches and the dictionaries of an Arrow file claim; raises
+    DamagedError.
+    """
     with path.open("rb") as file:
         try:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -45,7 +49,9 @@ def claims_of(path: Path) -> tuple[list[Claim], list[Claim]]:
 
 
 class _Reader:
-    """Reads tables of FlatBuffers in a file that may be damaged: every place is checked before it is read."""
+    """Reads tables of FlatBuffers in a file that may be damaged: every place is checked before it
+    is read.
+    """
 
     def __init__(self, content: mmap.mmap) -> None:
         self._content, self._end = content, len(content)

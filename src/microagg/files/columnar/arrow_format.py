@@ -50,13 +50,16 @@ def read(path: Path) -> pa.Table:
 
 
 def check_claims(path: Path, together: Callable[[list[int]], int]) -> tuple[int, ...]:
-    """Refuse a file whose batches claim more than there is room for: all of them `together`, or the largest.
+    """Refuse a file whose batches claim more than there is room for: all of them `together`, or the
+    largest.
 
     Returns how many records each batch has. Raises DamagedError where that cannot be told.
     """
     batches, dictionaries = claims_of(path)
     held = [max(each.bytes, LEAST_A_RECORD * each.records) for each in batches]
-    check_larger(path, together([0, *held]) + sum(each.bytes for each in dictionaries), largest_table(path))
+    check_larger(
+        path, together([0, *held]) + sum(each.bytes for each in dictionaries), largest_table(path)
+    )
     return tuple(each.records for each in batches)
 
 
@@ -68,7 +71,8 @@ def _check_other_files(path: Path) -> None:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     if beginning.startswith(b"FEA1"):
         raise InputError(
-            f"{str(path)!r} is a Feather file of the first version; write it anew as Feather version 2."
+            f"{str(path)!r} is a Feather file of the first version; write it anew as "
+            f"Feather version 2."
         )
     if beginning.startswith(b"\xff\xff\xff\xff"):
         raise InputError(f"{str(path)!r} is a stream of Arrow; write it anew as an Arrow file.")
@@ -83,7 +87,8 @@ def check_broken(table: pa.Table, path: object) -> None:
             column.validate(full=True)
         except pa.ArrowException:
             raise InputError(
-                f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, or is damaged; write the file anew."
+                f"{str(path)!r}, column {position}: it holds text that is not in UTF-8, "
+                f"or is damaged; write the file anew."
             ) from None
 
 
@@ -95,7 +100,9 @@ def write(table: pa.Table, path: Path) -> None:
 
 @contextlib.contextmanager
 def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes an Arrow file piece by piece, in batches of `RECORDS_AT_ONCE` records, but the last."""
+    """What writes an Arrow file piece by piece, in batches of `RECORDS_AT_ONCE` records, but the
+    last.
+    """
     import pyarrow as pa
 
     from microagg.table.columns.null_scrubbing import without_hidden_values

@@ -1,7 +1,9 @@
-"""Tables written as a folder of parquet parts: part-00000.parquet and so on, each of a fixed number of records but the last.
+"""Tables written as a folder of parquet parts: part-00000.parquet and so on, each of a fixed number
+of records but the last.
 
-A target whose name has no dot stands for such a folder. Which rows lie in which part follows from their order alone, so that parts can be
-written by whoever has room, one after the other or many at once, to the same bytes.
+A target whose name has no dot stands for such a folder. Which rows lie in which part follows from
+their order alone, so that parts can be written by whoever has room, one after the other or many at
+once, to the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def part_name(number: int) -> str:
 def as_target(path: str | Path) -> Path:
     """Where a table is to be written: a file whose name tells a format, or a folder of parts.
 
-    That is a path with a separator at its end, or a folder that is there. Its name has no dot, so that it is known by its name from here on.
+    That is a path with a separator at its end, or a folder that is there. Its name has no dot, so
+    that it is known by its name from here on.
 
     >>> as_target("survey/").name, is_folder(as_target("survey/")), is_folder(as_target("survey.csv"))
     ('survey', True, False)
@@ -47,13 +50,15 @@ def as_target(path: str | Path) -> Path:
     if "." in place.name or not place.name:
         if ended:
             raise InputError(
-                f"a folder of parts has a name without a dot, and {typed!r} has one; name another, such as out/."
+                f"a folder of parts has a name without a dot, and {typed!r} has one; "
+                f"name another, such as out/."
             )
         format_of(place)
         return place
     if not ended and not place.is_dir():
         raise InputError(
-            f"cannot tell the format of {place.name!r}; name a file that ends in {known_suffixes()}, or {place.name + '/'!r} for a "
+            f"cannot tell the format of {place.name!r}; name a file that ends in "
+            f"{known_suffixes()}, or {place.name + '/'!r} for a "
             "folder of parquet parts."
         )
     return place
@@ -81,12 +86,16 @@ def format_of_part(path: Path) -> Format:
     """
     found = LEFT.fullmatch(path.name)
     return (
-        format_to_write(path.with_name(found[1])) if found else format_of(Path(path.name.removesuffix(PART)))
+        format_to_write(path.with_name(found[1]))
+        if found
+        else format_of(Path(path.name.removesuffix(PART)))
     )
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """The parts in a folder, in their order; raises where there is something else, or one is not there."""
+    """The parts in a folder, in their order; raises where there is something else, or one is not
+    there.
+    """
     names = sorted(os.listdir(folder))
     if names != [part_name(number) for number in range(len(names))]:
         raise InputError(f"{str(folder)!r} does not hold the parts of a table and nothing else.")
@@ -121,19 +130,26 @@ def write_part(path: Path, fill: Callable[[Path], object]) -> None:
 
 
 def check_other_folder(folder: Path, *, known: bool) -> None:
-    """Refuse a place that holds anything but nothing, an empty folder, or a folder of parts whose manifest is `known`."""
+    """Refuse a place that holds anything but nothing, an empty folder, or a folder of parts whose
+    manifest is `known`.
+    """
     try:
         is_one = stat.S_ISDIR(os.lstat(folder).st_mode)
         ours = is_one and (not os.listdir(folder) or (known and _holds_parts(folder)))
     except FileNotFoundError:
         return
     except OSError:
-        raise InputError(f"{str(folder)!r} is there and cannot be read; name another folder.") from None
+        raise InputError(
+            f"{str(folder)!r} is there and cannot be read; name another folder."
+        ) from None
     if not is_one:
-        raise InputError(f"{str(folder)!r} is there and is no folder, so it is not replaced; name another.")
+        raise InputError(
+            f"{str(folder)!r} is there and is no folder, so it is not replaced; name another."
+        )
     if not ours:
         raise InputError(
-            f"{str(folder)!r} is there and is not empty, nor the folder of a release, so it is not replaced; name another, or remove it "
+            f"{str(folder)!r} is there and is not empty, nor the folder of a release, so "
+            f"it is not replaced; name another, or remove it "
             "first."
         )
 

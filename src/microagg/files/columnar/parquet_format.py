@@ -45,22 +45,29 @@ def read(path: Path) -> pa.Table:
     check_broken(table, path)
     check_larger(path, bytes_spelled_out(table), largest_table(path))
     return pa.Table.from_arrays(
-        table.columns, schema=pa.schema([pa.field(field.name, field.type) for field in table.schema])
+        table.columns,
+        schema=pa.schema([pa.field(field.name, field.type) for field in table.schema]),
     )
 
 
 def _check_bombs(path: Path, file: Any) -> list[str]:
     """Refuse a file of which a small one says that it has more values than there is room for.
 
-    Returns the columns of text or bytes that may still be larger than they look: few values, each many times.
+    Returns the columns of text or bytes that may still be larger than they look: few values, each
+    many times.
     """
     about, most = file.metadata, largest_table(path)
-    rows = max(about.num_rows, sum(about.row_group(group).num_rows for group in range(about.num_row_groups)))
+    rows = max(
+        about.num_rows,
+        sum(about.row_group(group).num_rows for group in range(about.num_row_groups)),
+    )
     fixed, loose, texts = 0, 0, set()
     for place in range(about.num_columns):
         column = about.schema.column(place)
         packed = [about.row_group(group).column(place) for group in range(about.num_row_groups)]
-        check_larger(path, max((chunk.total_uncompressed_size for chunk in packed), default=0), most)
+        check_larger(
+            path, max((chunk.total_uncompressed_size for chunk in packed), default=0), most
+        )
         values = max(rows, sum(chunk.num_values for chunk in packed))
         fixed += values * WIDTHS.get(column.physical_type, max(column.length, 1))
         if column.physical_type == "BYTE_ARRAY":
@@ -75,7 +82,9 @@ def _check_bombs(path: Path, file: Any) -> list[str]:
 
 
 def _unpacked(path: Path, file: Any) -> pa.Table:
-    """A table read with the texts of each column once, and refused if it would be too large with all of them."""
+    """A table read with the texts of each column once, and refused if it would be too large with
+    all of them.
+    """
     import pyarrow as pa
 
     from microagg.table.columns.arrow import bytes_of
@@ -109,9 +118,11 @@ def write(table: pa.Table, path: Path) -> None:
 
 @contextlib.contextmanager
 def in_pieces(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes a parquet file row group by row group: each of `RECORDS_IN_A_PIECE` records, but the last.
+    """What writes a parquet file row group by row group: each of `RECORDS_IN_A_PIECE` records, but
+    the last.
 
-    The bytes of a file follow from its values and their types alone, not from how they lay in memory.
+    The bytes of a file follow from its values and their types alone, not from how they lay in
+    memory.
     """
     from pyarrow import parquet
 

@@ -1,4 +1,6 @@
-"""Several files that take their places together: what is moved where, written down before it is done, so that it can be ended or undone."""
+"""Several files that take their places together: what is moved where, written down before it is
+done, so that it can be ended or undone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BACKUP = ".old"
 HEADER = {"microagg": "journal", "format": 1}
 TOKEN = 16  # hexadecimal digits that nobody can guess
 LONGEST = 255 - len(f"..{BACKUP}{PART}{JOURNAL}") - TOKEN
-"""Bytes that the name of a file may have, so that those beside it have names that a file system takes."""
+"""Bytes that the name of a file may have, so that those beside it have names that a file system
+takes.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,9 @@ def journal_of(target: Path) -> Path:
 
 
 def begin(target: Path, moves: Sequence[Move]) -> None:
-    """Write the journal, whole or not at all. Once it is there, the files either all get to their places or none does."""
+    """Write the journal, whole or not at all. Once it is there, the files either all get to their
+    places or none does.
+    """
     journal = journal_of(target)
     part = beside(journal, PART)
     content = {**HEADER, "moves": [asdict(move) for move in moves]}
@@ -111,7 +117,9 @@ def end(target: Path, moves: Sequence[Move]) -> None:
 
 
 def forget(target: Path, moves: Sequence[Move]) -> None:
-    """After all was undone: remove the journal, then what lies beside; what somebody has open is left over."""
+    """After all was undone: remove the journal, then what lies beside; what somebody has open is
+    left over.
+    """
     system.remove(journal_of(target))
     for move in moves:
         _remove_quietly(target.parent / move.backup)
@@ -119,7 +127,9 @@ def forget(target: Path, moves: Sequence[Move]) -> None:
 
 
 def recover(target: Path) -> list[str]:
-    """End or undo what a killed run began; the caller holds the lock. Returns what to tell the user."""
+    """End or undo what a killed run began; the caller holds the lock. Returns what to tell the
+    user.
+    """
     journal = journal_of(target)
     if not os.path.lexists(journal):
         return []
@@ -136,7 +146,8 @@ def recover(target: Path) -> list[str]:
         end(target, moves)
     except OSError as error:
         raise InputError(
-            f"a run that was stopped left {str(target)!r} half replaced, and it cannot be mended ({reason(error)}); "
+            f"a run that was stopped left {str(target)!r} half replaced, and it cannot "
+            f"be mended ({reason(error)}); "
             "see that the folder can be written to, then run `microagg clean`."
         ) from None
     done = "its files were put in place" if whole else "what was there before is back"
@@ -184,7 +195,8 @@ def _can_be_placed(folder: Path, move: Move) -> bool:
 def _read(journal: Path, target: Path) -> list[Move]:
     """The moves of a journal that this user wrote. Anything else is not obeyed."""
     broken = InputError(
-        f"{str(journal)!r} is not a journal that this user wrote, so {str(target)!r} may be half replaced; "
+        f"{str(journal)!r} is not a journal that this user wrote, so {str(target)!r} may "
+        f"be half replaced; "
         "let its owner run `microagg clean`, or remove it."
     )
     try:

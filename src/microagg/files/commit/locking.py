@@ -29,7 +29,8 @@ def lock_of(target: Path) -> Path:
 def locked(target: Path, wait: float | None = None) -> Iterator[list[str]]:
     """Keep other processes from writing `target`; yields what the user should be told about it.
 
-    The system takes the lock from a process that dies, so none is ever stale. The lock's file goes with it.
+    The system takes the lock from a process that dies, so none is ever stale. The lock's file goes
+    with it.
     """
     notes: list[str] = []
     path = lock_of(target)
@@ -42,7 +43,8 @@ def locked(target: Path, wait: float | None = None) -> Iterator[list[str]]:
                 system.remove(path)
         finally:
             os.close(descriptor)
-        if system.WINDOWS:  # where a file that is open, by us or by who comes next, cannot be removed
+        # where a file that is open, by us or by who comes next, cannot be removed
+        if system.WINDOWS:
             with contextlib.suppress(OSError):
                 system.remove(path)
 
@@ -54,13 +56,15 @@ def _taken(path: Path, target: Path, wait: float, notes: list[str]) -> int:
             descriptor = system.open_lock(path)
         except OSError as error:
             raise InputError(
-                f"{str(target)!r} cannot be locked ({reason(error)}); it is as it was. Look at {path.name} in its folder."
+                f"{str(target)!r} cannot be locked ({reason(error)}); it is as it was. "
+                f"Look at {path.name} in its folder."
             ) from None
         try:
             got = system.take_lock(descriptor)
             if got is None:
                 notes.append(
-                    f"this folder cannot be locked: let no other run write {str(target)!r} meanwhile"
+                    f"this folder cannot be locked: let no other run write "
+                    f"{str(target)!r} meanwhile"
                 )
             if got is None or (got and system.is_at(descriptor, path)):
                 return descriptor
@@ -75,7 +79,8 @@ def _taken(path: Path, target: Path, wait: float, notes: list[str]) -> int:
         os.close(descriptor)
         if not got and time.monotonic() >= until:
             raise InputError(
-                f"another run is writing {str(target)!r}, and this one left it alone; try again when that one has ended."
+                f"another run is writing {str(target)!r}, and this one left it alone; "
+                f"try again when that one has ended."
             )
         if not got:
             time.sleep(0.02)

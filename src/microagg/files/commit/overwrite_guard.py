@@ -14,7 +14,8 @@ BEGINNING = 1 << 16
 
 
 def check_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object]) -> None:
-    """Refuse a place that holds anything but a `kind` (such as "a report"), judged by how the file begins.
+    """Refuse a place that holds anything but a `kind` (such as "a report"), judged by how the
+    file begins.
 
     An empty file is of any kind.
 
@@ -34,7 +35,8 @@ def check_other_kind(path: Path, kind: str, recognise: Callable[[bytes], object]
         raise InputError(f"{str(path)!r} is not a file that can be replaced; name another.")
     if beginning and not recognise(beginning):
         raise InputError(
-            f"{str(path)!r} is there and is not {kind}, so it is not replaced; name another file, or remove it first."
+            f"{str(path)!r} is there and is not {kind}, so it is not replaced; name "
+            f"another file, or remove it first."
         )
 
 

@@ -1,4 +1,6 @@
-"""The calls by which files come to be. Each can fail; whoever saves makes them through here, so that tests can let each of them fail."""
+"""The calls by which files come to be. Each can fail; whoever saves makes them through here, so
+that tests can let each of them fail.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,28 @@ from pathlib import Path
 from typing import Any
 
 CALLS = (
-    "create", "fill", "append", "flush", "set_mode", "read_back", "digest", "flush_folder", "link", "rename", "remove",
-    "make_folder", "create_folder", "open_lock", "take_lock",
-)  # fmt: skip
+    "create",
+    "fill",
+    "append",
+    "flush",
+    "set_mode",
+    "read_back",
+    "digest",
+    "flush_folder",
+    "link",
+    "rename",
+    "remove",
+    "make_folder",
+    "create_folder",
+    "open_lock",
+    "take_lock",
+)
 """Every call below that may fail."""
 
 WINDOWS = os.name == "nt"
-"""Whether files that are open can be neither renamed nor removed, folders cannot be flushed, and some names are those of devices."""
+"""Whether files that are open can be neither renamed nor removed, folders cannot be flushed, and
+some names are those of devices.
+"""
 
 _OF_A_FOLDER = re.compile(r"part-\d{5,}\.parquet(\.[0-9a-f]+\.part)?")
 _BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
@@ -116,7 +133,9 @@ def rename(old: Path, new: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link itself, or a folder with parts of a table and nothing else; if it is gone already, that is well."""
+    """Remove a file, a link itself, or a folder with parts of a table and nothing else; if it is
+    gone already, that is well.
+    """
     if path.is_dir() and not path.is_symlink():
         for each in path.iterdir():
             if _OF_A_FOLDER.fullmatch(each.name):
@@ -143,7 +162,9 @@ def open_lock(path: Path) -> int:
 
 
 def take_lock(descriptor: int) -> bool | None:
-    """Take a lock that the system gives back when this process ends, however it ends; None where there are no locks."""
+    """Take a lock that the system gives back when this process ends, however it ends; None where
+    there are no locks.
+    """
     if fcntl is None and msvcrt is None:
         return None
     try:
@@ -162,7 +183,8 @@ def take_lock(descriptor: int) -> bool | None:
 
 def usual_mode() -> int:
     """Who may read a file that is for everybody, as the user has decided for all files."""
-    mask = os.umask(0o077)  # the only way to ask; what other threads make in between is rather too private
+    # the only way to ask; what other threads make in between is rather too private
+    mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
@@ -179,13 +201,18 @@ DEVICES = {
 
 
 def is_taken_by_windows(name: str) -> bool:
-    """Whether Windows has no file of this name: it is that of a device, holds a letter with a meaning, or ends with what is cut off.
+    """Whether Windows has no file of this name: it is that of a device, holds a letter with a
+    meaning, or ends with what is cut off.
 
     >>> [is_taken_by_windows(name) for name in ("con.csv", "out?.csv", "out.csv ", "out.csv")]
     [True, True, True, False]
     """
     device = name.partition(".")[0].rstrip(" ").upper() in DEVICES
-    return device or name.endswith((".", " ")) or any(each in '<>:"/\\|?*' or each < " " for each in name)
+    return (
+        device
+        or name.endswith((".", " "))
+        or any(each in '<>:"/\\|?*' or each < " " for each in name)
+    )
 
 
 def is_at(descriptor: int, path: Path) -> bool:

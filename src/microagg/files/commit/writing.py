@@ -21,7 +21,8 @@ from microagg.table.columns.arrow import strip_metadata
 from microagg.table.columns.text_types import with_values
 
 LEFT_OVER = re.compile(
-    rf"\.[0-9a-f]{{{journal.TOKEN}}}\.(.+)({re.escape(PART)}|{re.escape(journal.BACKUP)})", re.DOTALL
+    rf"\.[0-9a-f]{{{journal.TOKEN}}}\.(.+)({re.escape(PART)}|{re.escape(journal.BACKUP)})",
+    re.DOTALL,
 )
 
 
@@ -35,7 +36,9 @@ class StagedFile:
 
     place: Path
     write: Callable[[Path], object]
-    """Fills a file that lies beside the place; called when all pieces before it have been written and inspected."""
+    """Fills a file that lies beside the place; called when all pieces before it have been written
+    and inspected.
+    """
     inspect: Callable[[Path], object] = lambda part: None
     """Raises if that file is not as it should be."""
     private: bool = False
@@ -45,11 +48,15 @@ class StagedFile:
     digest: Callable[[Path], str] = lambda part: system.digest(part)
     """What `system.digest` says of it, where somebody knows that already."""
     refuse: Callable[[], object] = lambda: None
-    """Raises where what lies at the place is not to be replaced: asked once more, at the last moment."""
+    """Raises where what lies at the place is not to be replaced: asked once more, at the last
+    moment.
+    """
 
 
 def check_unwritable(path: Path, *, parts: bool = False) -> None:
-    """Find out before any work is done whether a file can be written there, or a folder of `parts`."""
+    """Find out before any work is done whether a file can be written there, or a folder of
+    `parts`.
+    """
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"the folder {str(folder)!r} does not exist; create it first.")
@@ -58,7 +65,9 @@ def check_unwritable(path: Path, *, parts: bool = False) -> None:
     if system.WINDOWS and system.is_taken_by_windows(path.name):
         raise InputError(f"Windows has no file of the name {path.name!r}; choose another.")
     if len(os.fsencode(path.name)) > journal.LONGEST:
-        raise InputError(f"the name of {str(path)!r} is too long; {journal.LONGEST} bytes are possible.")
+        raise InputError(
+            f"the name of {str(path)!r} is too long; {journal.LONGEST} bytes are possible."
+        )
     if not os.access(folder, os.W_OK):
         raise InputError(f"the folder {str(folder)!r} cannot be written to; check its permissions.")
 
@@ -72,7 +81,8 @@ def make_folder(folder: Path) -> None:
 
 
 def write_table(table: pa.Table, path: Path, **options: Any) -> None:
-    """Write a table in the format that the path's ending asks for; the ending of a part is looked through.
+    """Write a table in the format that the path's ending asks for; the ending of a part is looked
+    through.
 
     `options` are those of the format, such as the delimiter of a csv file.
     """
@@ -83,9 +93,13 @@ def write_table(table: pa.Table, path: Path, **options: Any) -> None:
         format.write(strip_metadata(table, marked=marked), path, **options_for(format, options))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, bytes and the like
         advice = (
-            "leave out those of odd types" if format.nested else f"write a {known_names(nested=True)} file"
+            "leave out those of odd types"
+            if format.nested
+            else f"write a {known_names(nested=True)} file"
         )
-        raise InputError(f"{format.one_file} cannot hold all columns of this table; {advice}.") from None
+        raise InputError(
+            f"{format.one_file} cannot hold all columns of this table; {advice}."
+        ) from None
 
 
 def replace_whole(
@@ -95,10 +109,11 @@ def replace_whole(
     *,
     private: bool = False,
 ) -> None:
-    """Write one file beside `path`, flush it to disk, inspect what was written, then put it in place.
+    """Write one file beside `path`, flush it to disk, inspect what was written, then put it in
+    place.
 
-    `inspect` raises if the file is not as it should be. Whatever happens in between, `path` holds either what it
-    held before or the whole new file.
+    `inspect` raises if the file is not as it should be. Whatever happens in between, `path` holds
+    either what it held before or the whole new file.
     """
     put_in_place([StagedFile(path, write, inspect, private)])
 
@@ -118,23 +133,27 @@ def text_piece(text: str) -> tuple[Callable[[Path], None], Callable[[Path], None
     def inspect(part: Path) -> None:
         if part.read_bytes() != content:
             raise InputError(
-                f"what was written to the folder {str(part.parent)!r} does not come back; nothing was put in place."
+                f"what was written to the folder {str(part.parent)!r} does not come "
+                f"back; nothing was put in place."
             )
 
     return write, inspect
 
 
 def put_in_place(pieces: Sequence[StagedFile]) -> None:
-    """Write all pieces beside their places, inspect each, and put them in place as one. The first is what the others belong to.
+    """Write all pieces beside their places, inspect each, and put them in place as one. The first
+    is what the others belong to.
 
-    All lie in one folder. After an error all places hold what they held before; after a kill, the next run that comes across
-    the first place, or `clean_folder`, sees to it that all hold the old files or all the new ones.
+    All lie in one folder. After an error all places hold what they held before; after a kill, the
+    next run that comes across the first place, or `clean_folder`, sees to it that all hold the old
+    files or all the new ones.
     """
     target = pieces[0].place
     with locked(target) as notes:
         notes += journal.recover(target)
         _clear_left_overs(
-            target.parent, {journal.journal_of(target).name, *(piece.place.name for piece in pieces)}
+            target.parent,
+            {journal.journal_of(target).name, *(piece.place.name for piece in pieces)},
         )
         parts: list[Path] = []
         try:
@@ -147,7 +166,8 @@ def put_in_place(pieces: Sequence[StagedFile]) -> None:
                 f"{str(target)!r} could not be written ({reason(error)}); it is as it was."
             ) from None
         finally:
-            if not os.path.lexists(journal.journal_of(target)):  # else they are needed to end what was begun
+            # else they are needed to end what was begun
+            if not os.path.lexists(journal.journal_of(target)):
                 for part in parts:
                     with contextlib.suppress(OSError):
                         system.remove(part)
@@ -155,12 +175,15 @@ def put_in_place(pieces: Sequence[StagedFile]) -> None:
 
 
 def clean_folder(folder: Path) -> list[str]:
-    """End or undo what killed runs began in a folder, and remove what they left; returns what was done."""
+    """End or undo what killed runs began in a folder, and remove what they left; returns what was
+    done.
+    """
     if not folder.is_dir():
         raise InputError(f"{str(folder)!r} is not a folder; name one.")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise InputError(
-            f"the folder {str(folder)!r} cannot be looked into or written to; check its permissions."
+            f"the folder {str(folder)!r} cannot be looked into or written to; check its "
+            f"permissions."
         )
     done: list[str] = []
     beyond: list[InputError] = []
@@ -172,7 +195,9 @@ def clean_folder(folder: Path) -> list[str]:
         except InputError as error:  # the others can still be mended
             beyond.append(error)
     for path in sorted(folder.iterdir()):
-        if (found := LEFT_OVER.fullmatch(path.name)) and _remove_unless_in_use(path, folder / found[1]):
+        if (found := LEFT_OVER.fullmatch(path.name)) and _remove_unless_in_use(
+            path, folder / found[1]
+        ):
             done.append(f"removed {str(path)!r}, which a run that was stopped had left")
     for target in _targets_in(folder, LOCK):
         with contextlib.suppress(InputError), locked(target, wait=0.0):
@@ -189,11 +214,14 @@ def _targets_in(folder: Path, ending: str) -> list[Path]:
 
 
 def _remove_unless_in_use(left_over: Path, place: Path) -> bool:
-    """Whether a left-over could be removed: none of the files that it may belong to is being written."""
+    """Whether a left-over could be removed: none of the files that it may belong to is being
+    written.
+    """
     with contextlib.ExitStack() as stack:
         try:
             for target in journal.targets_of(place):
-                if os.path.lexists(journal.journal_of(target)):  # it may be all that is left of a release
+                # it may be all that is left of a release
+                if os.path.lexists(journal.journal_of(target)):
                     return False
                 if lock_of(target).exists():
                     stack.enter_context(locked(target, wait=0.0))
@@ -212,7 +240,8 @@ def _write_part(piece: StagedFile, part: Path) -> None:
         system.fill(part, piece.write)
         if not system.is_at(descriptor, part):
             raise InputError(
-                f"somebody else changes files in the folder {str(part.parent)!r}; {str(piece.place)!r} is as it was."
+                f"somebody else changes files in the folder {str(part.parent)!r}; "
+                f"{str(piece.place)!r} is as it was."
             )
         system.flush(descriptor)
         system.read_back(part, piece.inspect)
@@ -223,7 +252,9 @@ def _write_part(piece: StagedFile, part: Path) -> None:
 
 
 def _write_folder(piece: StagedFile, part: Path) -> None:
-    """The same for a folder: whoever writes its files brings them to the disk. Nobody else looks into it before it is inspected."""
+    """The same for a folder: whoever writes its files brings them to the disk. Nobody else looks
+    into it before it is inspected.
+    """
     system.create_folder(part)
     system.fill(part, piece.write)
     system.flush_folder(part)
@@ -235,13 +266,16 @@ def _write_folder(piece: StagedFile, part: Path) -> None:
 
 
 def _place(pieces: Sequence[StagedFile], parts: Sequence[Path], notes: list[str]) -> None:
-    """Rename all parts to their places. One file needs no journal: it takes its place in one step."""
+    """Rename all parts to their places. One file needs no journal: it takes its place in one
+    step.
+    """
     target = pieces[0].place
     if len(parts) == 1 and not pieces[0].folder:
         try:
             system.rename(parts[0], target)
         except OSError:
-            if os.path.lexists(parts[0]):  # else it was done, and only the answer of a server was lost
+            # else it was done, and only the answer of a server was lost
+            if os.path.lexists(parts[0]):
                 raise
         _flush_names(target, notes)
         return
@@ -270,7 +304,8 @@ def _place(pieces: Sequence[StagedFile], parts: Sequence[Path], notes: list[str]
         journal.end(target, moves)
     except OSError as error:
         notes.append(
-            f"{str(target)!r} is in place and whole, but what it replaced could not be removed ({reason(error)}); "
+            f"{str(target)!r} is in place and whole, but what it replaced could not be "
+            f"removed ({reason(error)}); "
             "run `microagg clean` on its folder"
         )
 
@@ -283,18 +318,22 @@ def _take_back(target: Path, moves: Sequence[journal.Move]) -> None:
         journal.forget(target, moves)
     except OSError as error:
         raise InputError(
-            f"{str(target)!r} could be neither replaced nor left as it was ({reason(error)}); run `microagg clean` on its "
+            f"{str(target)!r} could be neither replaced nor left as it was "
+            f"({reason(error)}); run `microagg clean` on its "
             "folder, which puts the old files or the new ones in place, all of them."
         ) from None
 
 
 def _flush_names(target: Path, notes: list[str]) -> None:
-    """A folder that cannot be flushed makes nothing wrong, but a power cut may; that is told once."""
+    """A folder that cannot be flushed makes nothing wrong, but a power cut may; that is told
+    once.
+    """
     try:
         system.flush_folder(target.parent)
     except OSError as error:
         note = (
-            f"the folder of {str(target)!r} could not be flushed to disk ({reason(error)}); if the power fails now, what was "
+            f"the folder of {str(target)!r} could not be flushed to disk "
+            f"({reason(error)}); if the power fails now, what was "
             "there before may come back"
         )
         if note not in notes:
@@ -302,7 +341,9 @@ def _flush_names(target: Path, notes: list[str]) -> None:
 
 
 def _clear_left_overs(folder: Path, names: set[str]) -> None:
-    """Remove what killed runs left beside these files; their lock is held, so nobody else is writing them."""
+    """Remove what killed runs left beside these files; their lock is held, so nobody else is
+    writing them.
+    """
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if (found := LEFT_OVER.fullmatch(path.name)) and found[1] in names:

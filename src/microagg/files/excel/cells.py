@@ -1,4 +1,6 @@
-"""Cells of an Excel sheet as Arrow columns, and the dates before 1900 that calamine does not read."""
+"""Cells of an Excel sheet as Arrow columns, and the dates before 1900 that calamine does not
+read.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships
 def array_of_cells(
     cells: Sequence[Any], decimal: str = ".", dates: str | None = None
 ) -> tuple[pa.Array, bool]:
-    """Return the cells of a column as one type, and whether they were of several; an empty cell is missing.
+    """Return the cells of a column as one type, and whether they were of several; an empty cell is
+    missing.
 
-    Cells of several types are spelled as a text file has them, so that the rules for text files tell
-    what the column is: with this decimal sign and, where it fits, in this pattern of dates.
+    Cells of several types are spelled as a text file has them, so that the rules for text files
+    tell what the column is: with this decimal sign and, where it fits, in this pattern of dates.
 
     >>> array_of_cells([31.0, "NA", ""])[0].to_pylist(), array_of_cells([31.0, ""])[0].to_pylist()
     (['31', 'NA', None], [31, None])
@@ -63,7 +66,8 @@ def cell_as_text(cell: Any) -> str:
 
 
 def first_lost_date(cells: Sequence[Any]) -> int | None:
-    """Return the place of the first midnight among dates: a day before 1900 whose number the file does not tell.
+    """Return the place of the first midnight among dates: a day before 1900 whose number the file
+    does not tell.
 
     >>> first_lost_date([datetime.date(1999, 1, 1), datetime.time()])
     1
@@ -74,7 +78,9 @@ def first_lost_date(cells: Sequence[Any]) -> int | None:
 
 
 def restore_early_dates(path: Path, sheet: str, rows: list[list[Any]]) -> None:
-    """Put dates before 1900 into the rows of a sheet: calamine reads a negative serial number as a time of day."""
+    """Put dates before 1900 into the rows of a sheet: calamine reads a negative serial number as a
+    time of day.
+    """
     if not any(isinstance(cell, datetime.time) for row in rows for cell in row):
         return
     with zipfile.ZipFile(path) as packed:
@@ -88,7 +94,9 @@ def restore_early_dates(path: Path, sheet: str, rows: list[list[Any]]) -> None:
                     rows[row][column] = _moment_of(number, epoch)
 
 
-def _spelled_alike(values: list[Any], held: set[type], decimal: str, dates: str | None) -> list[str | None]:
+def _spelled_alike(
+    values: list[Any], held: set[type], decimal: str, dates: str | None
+) -> list[str | None]:
     """Spell cells of several types; days get a time of day where one of the others has it."""
     fraction = any(isinstance(value, datetime.datetime) and value.microsecond for value in values)
     unit = "milliseconds" if fraction else "seconds"
@@ -113,7 +121,9 @@ def _as_moment(value: Any) -> Any:
 
 
 def _numbers(values: list[Any]) -> pa.Array:
-    """Whole numbers if all are and float64 tells them apart; nothing at all is text, as in other files."""
+    """Whole numbers if all are and float64 tells them apart; nothing at all is text, as in other
+    files.
+    """
     import pyarrow as pa
 
     there = [value for value in values if value is not None]
@@ -125,7 +135,9 @@ def _numbers(values: list[Any]) -> pa.Array:
 
 
 def _part_of_sheet(packed: zipfile.ZipFile, sheet: str) -> tuple[str | None, datetime.datetime]:
-    """Return the name of the file in the package that holds a sheet, and the day that the workbook counts from."""
+    """Return the name of the file in the package that holds a sheet, and the day that the workbook
+    counts from.
+    """
     book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
     relations = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
     epoch, wanted = EPOCH, None
@@ -142,7 +154,9 @@ def _part_of_sheet(packed: zipfile.ZipFile, sheet: str) -> tuple[str | None, dat
 
 
 def _negative_numbers(content: IO[bytes]) -> Iterator[tuple[int, int, float]]:
-    """Yield row, column (both from 0) and value of each cell of a sheet that holds a negative number."""
+    """Yield row, column (both from 0) and value of each cell of a sheet that holds a negative
+    number.
+    """
     row, column = -1, -1
     for event, element in ElementTree.iterparse(content, ("start", "end")):
         tag = _tag(element)
@@ -169,7 +183,9 @@ def _column_number(reference: str | None, default: int) -> int:
 
 
 def _moment_of(number: float, epoch: datetime.datetime) -> Any:
-    """Return the day, or the moment, that a serial number counts; midnight where the calendar does not reach so far."""
+    """Return the day, or the moment, that a serial number counts; midnight where the calendar does
+    not reach so far.
+    """
     try:
         moment = epoch + datetime.timedelta(milliseconds=round(number * 86_400_000))
     except OverflowError:

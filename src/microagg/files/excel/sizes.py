@@ -1,4 +1,6 @@
-"""How much memory the cells of a workbook take, found by unpacking it piece by piece before it is read."""
+"""How much memory the cells of a workbook take, found by unpacking it piece by piece before it is
+read.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ INSTEAD = "as a csv file"
 STRINGS, SHEETS = "xl/sharedStrings.xml", "xl/worksheets/"
 
 
-def check_large_workbook(path: Path, packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuse a workbook for which there is no room in memory; what it says of its own size may be wrong, so it is counted."""
+def check_large_workbook(
+    path: Path, packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]
+) -> None:
+    """Refuse a workbook for which there is no room in memory; what it says of its own size may be
+    wrong, so it is counted.
+    """
     most, held, strings, cells = memory_limit(path), 0, _Strings(), 0
     for entry in entries:
         if not entry.filename.endswith((".xml", ".rels", ".bin")):

@@ -1,7 +1,8 @@
 """A table as a workbook of one sheet, by a small writer of our own.
 
-What a library would write besides is left out: who, when and with what; and it needs no temporary file, which a kill would leave
-with released values in it before they are verified. Same table, same bytes.
+What a library would write besides is left out: who, when and with what; and it needs no temporary
+file, which a kill would leave with released values in it before they are verified. Same table, same
+bytes.
 """
 
 from __future__ import annotations
@@ -40,29 +41,39 @@ _DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 PARTS = {
     "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
-    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
     '<Default Extension="xml" ContentType="application/xml"/>'
     f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
     f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/>'
     f'<Override PartName="/xl/styles.xml" ContentType="{_TYPE}.styles+xml"/></Types>',
-    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" Type="{_DOCUMENT}/officeDocument" '
+    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+    f'Type="{_DOCUMENT}/officeDocument" '
     'Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENT}"><sheets><sheet name="table" sheetId="1" r:id="rId1"/>'
+    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENT}"><sheets><sheet name="table" '
+    f'sheetId="1" r:id="rId1"/>'
     "</sheets></workbook>",
     "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
     f'<Relationship Id="rId1" Type="{_DOCUMENT}/worksheet" Target="worksheets/sheet1.xml"/>'
     f'<Relationship Id="rId2" Type="{_DOCUMENT}/styles" Target="styles.xml"/></Relationships>',
-    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>'
-    '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss.000"/><numFmt numFmtId="166" formatCode="hh:mm:ss"/></numFmts>'
-    '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/>'
-    '</fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/>'
-    '<diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
+    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts count="3"><numFmt numFmtId="164" '
+    f'formatCode="yyyy\\-mm\\-dd"/>'
+    '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss.000"/><numFmt '
+    'numFmtId="166" formatCode="hh:mm:ss"/></numFmts>'
+    '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills '
+    'count="2"><fill><patternFill patternType="none"/>'
+    '</fill><fill><patternFill patternType="gray125"/></fill></fills><borders '
+    'count="1"><border><left/><right/><top/><bottom/>'
+    '<diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" '
+    'fillId="0" borderId="0"/></cellStyleXfs>'
     '<cellXfs count="4"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
     + "".join(
-        f'<xf numFmtId="{number}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>'
+        f'<xf numFmtId="{number}" fontId="0" fillId="0" borderId="0" xfId="0" '
+        f'applyNumberFormat="1"/>'
         for number in (164, 165, 166)
     )
-    + '</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
+    + '</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" '
+    'builtinId="0"/></cellStyles></styleSheet>',
 }
 """All of a workbook but its sheet; styles 1 to 3 are dates, moments and times of day."""
 
@@ -70,14 +81,18 @@ Cell = Callable[[object], str]
 
 
 def write_workbook(table: pa.Table, path: Path) -> None:
-    """Write a table as a workbook whose only sheet has the names of the columns in its first row."""
+    """Write a table as a workbook whose only sheet has the names of the columns in its first
+    row.
+    """
     if table.num_rows >= ROWS or table.num_columns > COLUMNS:
         raise InputError(
-            f"an Excel sheet has {ROWS:,} rows and {COLUMNS:,} columns at most; write a file of another format."
+            f"an Excel sheet has {ROWS:,} rows and {COLUMNS:,} columns at most; write a "
+            f"file of another format."
         )
     check_texts(pa.chunked_array([table.column_names], pa.string()), "the names of the columns")
     columns = [
-        prepared(field.name, column) for field, column in zip(table.schema, table.columns, strict=True)
+        prepared(field.name, column)
+        for field, column in zip(table.schema, table.columns, strict=True)
     ]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
         for name, content in PARTS.items():
@@ -95,16 +110,22 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def _sheet(names: list[str], columns: list[tuple[pa.ChunkedArray, Cell]], rows: int) -> Iterator[str]:
+def _sheet(
+    names: list[str], columns: list[tuple[pa.ChunkedArray, Cell]], rows: int
+) -> Iterator[str]:
     yield f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'
     yield f'<row r="1">{"".join(map(_text, names))}</row>'
     for start in range(0, rows, AT_ONCE):
         pieces = [
-            ["<c/>" if value is None else cell(value) for value in column.slice(start, AT_ONCE).to_pylist()]
+            [
+                "<c/>" if value is None else cell(value)
+                for value in column.slice(start, AT_ONCE).to_pylist()
+            ]
             for column, cell in columns
         ]
         for number, cells in enumerate(zip(*pieces, strict=True), start + 2):
-            there = any(cell != "<c/>" for cell in cells)  # readers leave out rows with nothing in them
+            # readers leave out rows with nothing in them
+            there = any(cell != "<c/>" for cell in cells)
             yield f'<row r="{number}">{"".join(cells if there else (_text(""), *cells[1:]))}</row>'
     yield "</sheetData></worksheet>"
 
@@ -128,7 +149,9 @@ def _yes_or_no(value: object) -> str:
 
 
 def prepared(name: str, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Cell]:
-    """A column of values that print as they are written, and what makes a cell of each; what Excel cannot hold is refused."""
+    """A column of values that print as they are written, and what makes a cell of each; what Excel
+    cannot hold is refused.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         return prepared(name, pc.cast(column, kind.value_type))
@@ -153,25 +176,30 @@ def prepared(name: str, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Cell]
 
 
 def exact_numbers(name: str, column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Numbers as float64 or whole numbers that it tells apart; those that would change are refused."""
+    """Numbers as float64 or whole numbers that it tells apart; those that would change are
+    refused.
+    """
     kind = column.type
     if pa.types.is_integer(kind):
         ends = pc.min_max(column).as_py()
         if ends["min"] is not None and max(-ends["min"], ends["max"]) > LARGEST_WHOLE:
             raise InputError(
-                f"column {name!r} holds whole numbers of more than 15 digits, which {what} files round; make it text, or write a file "
+                f"column {name!r} holds whole numbers of more than 15 digits, which "
+                f"{what} files round; make it text, or write a file "
                 "of another format."
             )
         return column
     numbers = pc.cast(column, pa.float64(), safe=False)
     if pa.types.is_decimal(kind) and not _same_decimals(column, numbers):
         raise InputError(
-            f"column {name!r} holds decimals of more than 15 digits, which {what} files round; make it text, or write a file of "
+            f"column {name!r} holds decimals of more than 15 digits, which {what} files "
+            f"round; make it text, or write a file of "
             "another format."
         )
     if pc.any(pc.is_inf(numbers)).as_py():
         raise InputError(
-            f"column {name!r} holds infinite numbers, which {what} files do not know; mend it, or write a file of another format."
+            f"column {name!r} holds infinite numbers, which {what} files do not know; "
+            f"mend it, or write a file of another format."
         )
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 
@@ -190,7 +218,8 @@ def _check_days(name: str, days: pa.ChunkedArray) -> None:
     ends = pc.min_max(days).as_py()
     if ends["min"] is not None and (ends["min"] < FIRST_DAY or ends["max"] > LAST_DAY):
         raise InputError(
-            f"column {name!r} holds dates before March 1900 or after 9999, which Excel does not know; write a file of another format."
+            f"column {name!r} holds dates before March 1900 or after 9999, which Excel "
+            f"does not know; write a file of another format."
         )
 
 
@@ -215,7 +244,8 @@ def _parts_of_day(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _too_fine(name: str) -> InputError:
     return InputError(
-        f"column {name!r} holds moments finer than thousandths of a second, which Excel does not tell apart; write a file of another "
+        f"column {name!r} holds moments finer than thousandths of a second, which Excel "
+        f"does not tell apart; write a file of another "
         "format."
     )
 
@@ -224,14 +254,17 @@ def check_texts(column: pa.ChunkedArray, what: str) -> None:
     """Refuse text that a sheet cannot hold to the letter."""
     if pc.any(pc.match_substring_regex(column, FORBIDDEN)).as_py():
         raise InputError(
-            f"{what} hold control characters, which no Excel file can hold; remove them, or write a file of another format."
+            f"{what} hold control characters, which no Excel file can hold; remove them, "
+            f"or write a file of another format."
             if what.startswith("the ")
-            else f"{what} holds control characters, which no Excel file can hold; remove them, or write a file of another format."
+            else f"{what} holds control characters, which no Excel file can hold; remove "
+            f"them, or write a file of another format."
         )
     longest = max((len(value.encode("utf-16-le")) // 2 for value in _long(column)), default=0)
     if longest > LETTERS:
         raise InputError(
-            f"{what}: a cell of an Excel file holds {LETTERS:,} letters at most; write a file of another format."
+            f"{what}: a cell of an Excel file holds {LETTERS:,} letters at most; write a "
+            f"file of another format."
         )
 
 

@@ -1,4 +1,6 @@
-"""Excel files (.xlsx): one sheet, names of columns in its first row; read by calamine, written by `xlsx_writing.py`."""
+"""Excel files (.xlsx): one sheet, names of columns in its first row; read by calamine, written by
+`xlsx_writing.py`.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,9 @@ def read(
 ) -> pa.Table:
     """Read the cells of one sheet.
 
-    A column that mixes numbers, dates and texts becomes text, and is marked as mixed: `read_table` types
-    it by the rules for text files. `decimal`, `thousands` and `dates` say how its texts are written.
+    A column that mixes numbers, dates and texts becomes text, and is marked as mixed: `read_table`
+    types it by the rules for text files. `decimal`, `thousands` and `dates` say how its texts are
+    written.
     """
     import pyarrow as pa
 
@@ -108,7 +111,8 @@ def read(
 def _check_lost_date(name: str, place: int | None) -> None:
     if place is not None:
         raise InputError(
-            f"column {name!r}, row {place + 1} (header not counted): a date before 1900, which this Excel "
+            f"column {name!r}, row {place + 1} (header not counted): a date before 1900, "
+            f"which this Excel "
             "file does not hold; write it as text, such as 1899-12-31, or save the table as csv."
         )
 
@@ -121,7 +125,8 @@ def _check_other_files(path: Path) -> None:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     if beginning.startswith(OLD):
         raise InputError(
-            f"{str(path)!r} has a password or is of Excel's old format; save it as .xlsx without a password."
+            f"{str(path)!r} has a password or is of Excel's old format; save it as .xlsx "
+            f"without a password."
         )
     try:
         with zipfile.ZipFile(path) as packed:
@@ -133,7 +138,15 @@ def _check_other_files(path: Path) -> None:
             check_large_workbook(path, packed, entries)
     except InputError:  # which is a ValueError, too
         raise
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ):
         raise _unreadable(path) from None
 
 
@@ -144,12 +157,16 @@ def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], int]:
     try:
         book = python_calamine.CalamineWorkbook.from_path(str(path))
         names = [
-            each.name for each in book.sheets_metadata if each.typ == python_calamine.SheetTypeEnum.WorkSheet
+            each.name
+            for each in book.sheets_metadata
+            if each.typ == python_calamine.SheetTypeEnum.WorkSheet
         ]
         if not names:
             raise InputError(f"{str(path)!r} has no sheet with a table; write it anew.")
         if sheet is not None and sheet not in names:
-            raise InputError(f"{str(path)!r} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}.")
+            raise InputError(
+                f"{str(path)!r} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}."
+            )
         rows = book.get_sheet_by_name(sheet or names[0]).to_python(skip_empty_area=False)
         restore_early_dates(path, sheet or names[0], rows)
     except (MemoryError, InputError):
@@ -165,7 +182,9 @@ def _unreadable(path: Path) -> InputError:
     return InputError(f"{str(path)!r} is not a readable Excel file; write it anew.")
 
 
-def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list[str], list[list[Any]]]:
+def _names(
+    path: Path, rows: list[list[Any]], header: bool | None
+) -> tuple[list[str], list[list[Any]]]:
     """The names of the columns, and the records."""
     first = rows[0]
     if header is False:
@@ -176,7 +195,8 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
     for place, cell in enumerate(first, 1):
         if cell == "":
             raise InputError(
-                f"column {place} of {str(path)!r} has no name; write one into its first row, or say "
+                f"column {place} of {str(path)!r} has no name; write one into its first "
+                f"row, or say "
                 "skip_rows if the names come later."
             )
     check_unclear_names(names, path)
@@ -184,12 +204,16 @@ def _names(path: Path, rows: list[list[Any]], header: bool | None) -> tuple[list
 
 
 def _judged(names: list[str], first: list[Any], records: list[list[Any]]) -> FirstRow:
-    """The first row with what the cells below it tell; a cell that is no text is a value, whatever its number."""
+    """The first row with what the cells below it tell; a cell that is no text is a value, whatever
+    its number.
+    """
     row = FirstRow(names, [j for j, cell in enumerate(first) if not isinstance(cell, str)])
     few = records[:LOOKED_AT]
     heads = [[cell_as_text(record[j]) for record in few] for j in range(len(names))]
     recurring = [
-        j for j, cell in enumerate(first) if cell != "" and any(record[j] == cell for record in records)
+        j
+        for j, cell in enumerate(first)
+        if cell != "" and any(record[j] == cell for record in records)
     ]
     row.add(heads, recurring)
     return row

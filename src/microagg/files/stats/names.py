@@ -1,4 +1,6 @@
-"""Names of columns that files of SPSS, Stata and SAS can have, and the nearest such name for any other."""
+"""Names of columns that files of SPSS, Stata and SAS can have, and the nearest such name for any
+other.
+"""
 
 from __future__ import annotations
 
@@ -50,25 +52,37 @@ class NameRules:
 
 RULES = {
     "SPSS": NameRules(
-        r"[^\W\d_][\w.@#$]*", r"[\w.@#$]", 64, "bytes",
+        r"[^\W\d_][\w.@#$]*",
+        r"[\w.@#$]",
+        64,
+        "bytes",
         r"(?i:all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with)",
         "letters, digits and . _ @ # $, begin with a letter",
     ),
     "Stata": NameRules(
-        r"[^\W\d]\w*", r"\w", 32, "characters",
+        r"[^\W\d]\w*",
+        r"\w",
+        32,
+        "characters",
         r"_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d*|strL|using|with",
-        "letters, digits and _, begin with a letter or _", folds=False,
+        "letters, digits and _, begin with a letter or _",
+        folds=False,
     ),
     "SAS": NameRules(
-        r"[A-Za-z_][A-Za-z0-9_]*", r"[A-Za-z0-9_]", 32, "bytes",
+        r"[A-Za-z_][A-Za-z0-9_]*",
+        r"[A-Za-z0-9_]",
+        32,
+        "bytes",
         r"(?i:_n_|_error_|_numeric_|_character_|_all_)",
         "letters of English, digits and _, begin with a letter or _",
     ),
-}  # fmt: skip
+}
 
 
 def check_names(package: str, names: Sequence[str]) -> None:
-    """Refuse names of columns that a package does not know; the error proposes others, ready to paste."""
+    """Refuse names of columns that a package does not know; the error proposes others, ready to
+    paste.
+    """
     rules = RULES[package]
     keys: dict[str, str] = {}
     wrong, alike = [], None
@@ -82,21 +96,28 @@ def check_names(package: str, names: Sequence[str]) -> None:
     if not wrong:
         return
     if alike is not None and rules.fits(alike[1]):
-        problem = f"{package} does not tell the columns {alike[0]!r} and {alike[1]!r} apart, by small letters and capitals alone"
+        problem = (
+            f"{package} does not tell the columns {alike[0]!r} and {alike[1]!r} apart, by "
+            f"small letters and capitals alone"
+        )
     elif re.fullmatch(rules.reserved, wrong[0]):
         problem = f"{wrong[0]!r} is a name that {package} keeps for itself"
     else:
         problem = (
-            f"no {package} file can have a column called {wrong[0]!r}: names are {rules.words} and have "
+            f"no {package} file can have a column called {wrong[0]!r}: names are "
+            f"{rules.words} and have "
             f"{rules.longest} {rules.unit} at most"
         )
     proposed = propose_names(package, names, wrong[:MOST_PROPOSED])
-    more = f" (and {len(wrong) - MOST_PROPOSED} more like that)" if len(wrong) > MOST_PROPOSED else ""
+    more = (
+        f" (and {len(wrong) - MOST_PROPOSED} more like that)" if len(wrong) > MOST_PROPOSED else ""
+    )
     raise InputError(f"{problem}; say rename={proposed}{more}, or write a file of another format.")
 
 
 def propose_names(package: str, names: Sequence[str], wrong: Sequence[str]) -> dict[str, str]:
-    """Return a name that files of the package can have for each of some columns, different from all others.
+    """Return a name that files of the package can have for each of some columns, different from all
+    others.
 
     >>> propose_names("Stata", ["Sepal.Length", "Sepal_Length"], ["Sepal.Length"])
     {'Sepal.Length': 'Sepal_Length_2'}

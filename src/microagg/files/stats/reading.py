@@ -1,7 +1,7 @@
 """Files of SPSS, Stata and SAS as Arrow tables, by pyreadstat: values, types, labels.
 
-pyreadstat makes Python values of all cells, so a file is read in pieces of rows and columns: what a damaged header claims is never
-made room for. Its messages are never passed on.
+pyreadstat makes Python values of all cells, so a file is read in pieces of rows and columns: what a
+damaged header claims is never made room for. Its messages are never passed on.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Package:
     second: int
     """How many units of a moment make a second."""
     rows: Callable[[bytes, int], int | None] = lambda beginning, size: None
-    """`rows(beginning, size)`: how many rows a file must have, by its first bytes; None if that is not known."""
+    """`rows(beginning, size)`: how many rows a file must have, by its first bytes; None if that is
+    not known.
+    """
     beginning: int = 1 << 12
 
 
@@ -96,7 +98,9 @@ def _ask(package: Package, path: Path, **options: Any) -> tuple[dict[str, list[A
     except (MemoryError, KeyboardInterrupt):
         raise
     except UserWarning:
-        raise InputError(f"{str(path)!r} has two columns of one name; rename one of them.") from None
+        raise InputError(
+            f"{str(path)!r} has two columns of one name; rename one of them."
+        ) from None
     except UnicodeError:
         raise _wrongly_encoded(package, path) from None
     except Exception as error:  # whose message could quote the file
@@ -107,14 +111,17 @@ def _ask(package: Package, path: Path, **options: Any) -> tuple[dict[str, list[A
 
 def _wrongly_encoded(package: Package, path: Path) -> InputError:
     return InputError(
-        f"{str(path)!r} holds text that is not in the encoding which the file names; save it anew in {package.name}, in UTF-8."
+        f"{str(path)!r} holds text that is not in the encoding which the file names; "
+        f"save it anew in {package.name}, in UTF-8."
     )
 
 
 def _pieces(
     package: Package, path: Path, names: list[str], about: Any
 ) -> tuple[dict[str, list[pa.Array]], dict[str, set[str]]]:
-    """All cells, column by column: numbers as float64 with codes for tags, text as it is; and the tags that there are."""
+    """All cells, column by column: numbers as float64 with codes for tags, text as it is; and the
+    tags that there are.
+    """
     most, held = largest_table(path), 0
     found: dict[str, list[pa.Array]] = {}
     tags: dict[str, set[str]] = {}
@@ -122,7 +129,8 @@ def _pieces(
         start = 0
         while True:
             limit = max(
-                1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some), BYTES_AT_ONCE // _width(about, some))
+                1,
+                min(ROWS_AT_ONCE, CELLS_AT_ONCE // len(some), BYTES_AT_ONCE // _width(about, some)),
             )
             cells, told = _ask(package, path, usecols=some, row_offset=start, row_limit=limit)
             rows = len(cells[some[0]]) if cells else 0
@@ -132,7 +140,9 @@ def _pieces(
                 values = cells.get(name, [])
                 if len(values) != rows:
                     raise unreadable(package, path)
-                piece = _array(values, text=_is_text(about, name), tags=name in told.missing_user_values)
+                piece = _array(
+                    values, text=_is_text(about, name), tags=name in told.missing_user_values
+                )
                 held += piece.nbytes
                 found.setdefault(name, []).append(piece)
             check_larger(path, held, most)
@@ -163,7 +173,9 @@ def _array(values: list[Any], *, text: bool, tags: bool) -> pa.Array:
     if text:  # these packages know no difference between empty and missing text
         return pa.array([value or None for value in values], pa.large_string())
     if tags:
-        values = [float(code_of_tag(value)) if isinstance(value, str) else value for value in values]
+        values = [
+            float(code_of_tag(value)) if isinstance(value, str) else value for value in values
+        ]
     return pa.array(values, pa.float64(), from_pandas=True)  # what is no number is missing
 
 
@@ -174,27 +186,39 @@ def _labels(name: str, about: Any, letters: set[str]) -> Labels:
     def code(value: Any) -> Any:
         return code_of_tag(value) if isinstance(value, str) and not text else plain_code(value)
 
-    values = {code(each): label for each, label in about.variable_value_labels.get(name, {}).items() if label}
+    values = {
+        code(each): label
+        for each, label in about.variable_value_labels.get(name, {}).items()
+        if label
+    }
     declared: list[Any] = [
         code(each["lo"]) if each["lo"] == each["hi"] else (float(each["lo"]), float(each["hi"]))
         for each in about.missing_ranges.get(name, [])
     ]
-    tags = {each for each in values if not text and each in map(code_of_tag, "abcdefghijklmnopqrstuvwxyz_")}
+    tags = {
+        each
+        for each in values
+        if not text and each in map(code_of_tag, "abcdefghijklmnopqrstuvwxyz_")
+    }
     tags |= {code_of_tag(tag) for tag in letters}
     declared += sorted(tags, reverse=True)
     measure = str(about.variable_measure.get(name, ""))
     return Labels(
         about.column_names_to_labels.get(name) or "",
-        dict(sorted(values.items(), key=lambda pair: (isinstance(pair[0], str), pair[0]))) if not text else values,
+        dict(sorted(values.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
+        if not text
+        else values,
         measure if measure in MEASURES else "",
         tuple(dict.fromkeys(declared)),
-    )  # fmt: skip
+    )
 
 
 def _typed(
     package: Package, column: pa.ChunkedArray, about: Any, name: str, labels: Labels
 ) -> pa.ChunkedArray:
-    """A column as what its format says: dates, moments, whole numbers; where its values do not fit, as numbers."""
+    """A column as what its format says: dates, moments, whole numbers; where its values do not fit,
+    as numbers.
+    """
     if _is_text(about, name):
         whole = pc.sum(pc.binary_length(column)).as_py() or 0
         return column if whole >= 2**31 - 1 else pc.cast(column, pa.string())
@@ -246,7 +270,9 @@ UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 def _unit(counts: np.ndarray, second: int) -> str | None:
-    """The coarsest unit that tells all of these counts apart as they are meant: digits beyond are those of float64."""
+    """The coarsest unit that tells all of these counts apart as they are meant: digits beyond are
+    those of float64.
+    """
     for unit, parts in UNITS.items():
         scaled = counts * (parts / second)
         if (

@@ -1,4 +1,6 @@
-"""SAS files, through pyreadstat: transport files (.xpt) are read and written, SAS's own (.sas7bdat) are read only."""
+"""SAS files, through pyreadstat: transport files (.xpt) are read and written, SAS's own (.sas7bdat)
+are read only.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,14 @@ def package(reader: str = "read_xport") -> Package:
     from microagg.files.stats.reading import Package
 
     return Package(
-        "SAS transport" if reader == "read_xport" else "SAS", reader, reader == "read_sas7bdat", _means, -3_653, 1, 1
-    )  # fmt: skip
+        "SAS transport" if reader == "read_xport" else "SAS",
+        reader,
+        reader == "read_sas7bdat",
+        _means,
+        -3_653,
+        1,
+        1,
+    )
 
 
 def read(path: Path) -> pa.Table:

@@ -1,6 +1,8 @@
-"""Labels in a file beside a table, `NAME.labels.json`, where the table's own format cannot hold all of them.
+"""Labels in a file beside a table, `NAME.labels.json`, where the table's own format cannot hold all
+of them.
 
-It is part of a release: what it says is said of values that the released table has. Whoever reads the table takes the labels from it.
+It is part of a release: what it says is said of values that the released table has. Whoever reads
+the table takes the labels from it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,9 @@ def with_sidecar(table: pa.Table, path: Path) -> pa.Table:
     except (FileNotFoundError, NotADirectoryError):
         return table
     except OSError:
-        raise InputError(f"{str(place)!r} cannot be read; check its permissions, or remove it.") from None
+        raise InputError(
+            f"{str(place)!r} cannot be read; check its permissions, or remove it."
+        ) from None
     labels = _read(place, content)
     known = {name: each for name, each in labels.items() if name in table.column_names}
     if not known:

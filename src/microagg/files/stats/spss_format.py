@@ -64,7 +64,9 @@ def read(path: Path) -> pa.Table:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     if not recognise(beginning):
         if beginning[:3] in (b"PK\x03", b"\x89HD"):
-            raise InputError(f"{str(path)!r} is no SPSS file, whatever its name says; name it as what it is.")
+            raise InputError(
+                f"{str(path)!r} is no SPSS file, whatever its name says; name it as what it is."
+            )
         raise unreadable(package(), path)
     return read_by(package(), path)
 
@@ -89,7 +91,9 @@ def write_packed(table: pa.Table, path: Path) -> None:
 
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels an SPSS file holds: all, within its lengths and its rules for missing codes."""
+    """What of a column's labels an SPSS file holds: all, within its lengths and its rules for
+    missing codes.
+    """
     from microagg.files.stats.writing import held_by
 
     return held_by("SPSS", labels, column)
@@ -120,4 +124,6 @@ _COMMON: dict[str, Any] = {
     "extra": "stats",
 }
 SAV = Format(name="SPSS", suffixes=(".sav",), write=write, **_COMMON)
-ZSAV = Format(name="compressed SPSS", suffixes=(".zsav",), write=write_packed, **{**_COMMON, "article": "a"})
+ZSAV = Format(
+    name="compressed SPSS", suffixes=(".zsav",), write=write_packed, **{**_COMMON, "article": "a"}
+)

@@ -1,4 +1,6 @@
-"""Stata files (.dta), through pyreadstat: text, numbers, dates, labels of columns and of whole numbers, .a to .z."""
+"""Stata files (.dta), through pyreadstat: text, numbers, dates, labels of columns and of whole
+numbers, .a to .z.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def holds(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """What of a column's labels a Stata file holds: not those of texts and broken numbers, no measure."""
+    """What of a column's labels a Stata file holds: not those of texts and broken numbers, no
+    measure.
+    """
     from microagg.files.stats.writing import held_by
 
     return held_by("Stata", labels, column)
@@ -80,7 +84,9 @@ def codes(labels: Labels, column: pa.ChunkedArray) -> dict[Any, Any]:
     from microagg.table.columns.labels import code_of_tag
 
     return (
-        {code: code_of_tag(tag) for code, tag in tags_for(labels, column).items()} if labels.missing else {}
+        {code: code_of_tag(tag) for code, tag in tags_for(labels, column).items()}
+        if labels.missing
+        else {}
     )
 
 
@@ -93,7 +99,11 @@ def check_names(names: Sequence[str]) -> None:
 
 def recognise(beginning: bytes) -> bool:
     """Whether a file begins as Stata files do."""
-    old = beginning[:1] in OLD and beginning[1:2] in (b"\x01", b"\x02") and beginning[2:3] in (b"\x01", b"")
+    old = (
+        beginning[:1] in OLD
+        and beginning[1:2] in (b"\x01", b"\x02")
+        and beginning[2:3] in (b"\x01", b"")
+    )
     return beginning.startswith(MAGIC) or old
 
 

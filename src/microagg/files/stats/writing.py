@@ -1,6 +1,8 @@
-"""Tables as files of SPSS, Stata and SAS, by pyreadstat; what such a file cannot hold is refused with a sentence, never changed.
+"""Tables as files of SPSS, Stata and SAS, by pyreadstat; what such a file cannot hold is refused
+with a sentence, never changed.
 
-pyreadstat writes frames of pandas or polars only, so it gets one of polars with plain numbers and texts, and formats that say which of them are dates.
+pyreadstat writes frames of pandas or polars only, so it gets one of polars with plain numbers and
+texts, and formats that say which of them are dates.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class Target:
     """How long the label of a column may be, in bytes, and that of a value; 0 if there is none."""
     value: int
     origin: int
-    """The first day, counted from 1970; `day` units of a date make a day, `second` of a moment a second."""
+    """The first day, counted from 1970; `day` units of a date make a day, `second` of a moment a
+    second.
+    """
     day: int
     second: int
     formats: Mapping[str, str]
@@ -56,18 +60,55 @@ class Target:
 
 TARGETS = {
     "SPSS": Target(
-        32_767, False, 256, 120, 141_428, 86_400, 1, measures=True,
-        formats={"date": "SDATE10", "moment": "DATETIME23.3", "time": "TIME11.2", "whole": "F{width}.0", "number": "F{width}.{digits}"},
+        32_767,
+        False,
+        256,
+        120,
+        141_428,
+        86_400,
+        1,
+        measures=True,
+        formats={
+            "date": "SDATE10",
+            "moment": "DATETIME23.3",
+            "time": "TIME11.2",
+            "whole": "F{width}.0",
+            "number": "F{width}.{digits}",
+        },
     ),
     "Stata": Target(
-        2_000_000_000, True, 80, 32_000, 3_653, 1, 1000,
-        formats={"date": "%td", "moment": "%tc", "time": "%tcHH:MM:SS", "whole": "%{width}.0f", "number": "%{width}.0g"},
+        2_000_000_000,
+        True,
+        80,
+        32_000,
+        3_653,
+        1,
+        1000,
+        formats={
+            "date": "%td",
+            "moment": "%tc",
+            "time": "%tcHH:MM:SS",
+            "whole": "%{width}.0f",
+            "number": "%{width}.0g",
+        },
     ),
     "SAS": Target(
-        32_767, False, 256, 0, 3_653, 1, 1,
-        formats={"date": "E8601DA10.", "moment": "E8601DT23.3", "time": "E8601TM12.3", "whole": "", "number": ""},
+        32_767,
+        False,
+        256,
+        0,
+        3_653,
+        1,
+        1,
+        formats={
+            "date": "E8601DA10.",
+            "moment": "E8601DT23.3",
+            "time": "E8601TM12.3",
+            "whole": "",
+            "number": "",
+        },
     ),
-}  # fmt: skip
+}
 SMALLEST, LARGEST = -2_147_483_647, 2_147_483_620
 """The whole numbers that Stata stores as such, and can label."""
 FIRST_DAY = {"SPSS": -141_427, "Stata": -679_350, "SAS": -138_061}
@@ -86,13 +127,22 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
         labels = held_by(package, labels_of(field), column)
         columns.append(_prepared(package, target, field, column, labels, said))
     frame = _frame(table.column_names, columns)
-    options: dict[str, Any] = {"column_labels": said.labels or None, "variable_format": said.formats or None}
+    options: dict[str, Any] = {
+        "column_labels": said.labels or None,
+        "variable_format": said.formats or None,
+    }
     if package == "SPSS":
-        options |= {"missing_ranges": said.ranges or None, "variable_measure": said.measures or None}
+        options |= {
+            "missing_ranges": said.ranges or None,
+            "variable_measure": said.measures or None,
+        }
         options |= {"variable_value_labels": said.values or None, "compress": packed}
         write: Any = pyreadstat.write_sav
     elif package == "Stata":
-        options |= {"variable_value_labels": said.values or None, "missing_user_values": said.tags or None}
+        options |= {
+            "variable_value_labels": said.values or None,
+            "missing_user_values": said.tags or None,
+        }
         options["version"] = 15 if table.num_columns > 32_767 else 14
         write = pyreadstat.write_dta
     else:
@@ -109,7 +159,9 @@ def write_by(package: str, table: pa.Table, path: Path, *, packed: bool = False)
 
 
 def _check_full_disk(path: Path) -> None:
-    """Raise OSError if the disk takes no more: pyreadstat does not always notice, and leaves a file that is cut off."""
+    """Raise OSError if the disk takes no more: pyreadstat does not always notice, and leaves a file
+    that is cut off.
+    """
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)
         file.write(bytes(ROOM_LEFT))
@@ -133,11 +185,13 @@ def _meant(package: str, message: str) -> Exception:
     """An error of the writer by what it is about; its own words could quote the table."""
     if "reserved" in message:
         return InputError(
-            f"a column has a name that {package} keeps for itself, such as int, long or all; rename it, or write a file of another format."
+            f"a column has a name that {package} keeps for itself, such as int, long or "
+            f"all; rename it, or write a file of another format."
         )
     if "name" in message:
         return InputError(
-            f"a column has a name that no {package} file can have; rename it, or write a file of another format."
+            f"a column has a name that no {package} file can have; rename it, or write a "
+            f"file of another format."
         )
     if "write" in message:
         return OSError(errno.EIO, "the file could not be written")
@@ -145,9 +199,16 @@ def _meant(package: str, message: str) -> Exception:
 
 
 def _prepared(
-    package: str, target: Target, field: pa.Field, column: pa.ChunkedArray, labels: Labels, said: _Said
+    package: str,
+    target: Target,
+    field: pa.Field,
+    column: pa.ChunkedArray,
+    labels: Labels,
+    said: _Said,
 ) -> Any:
-    """A column as pyreadstat takes it: numbers or texts, with a list of both where Stata has tags."""
+    """A column as pyreadstat takes it: numbers or texts, with a list of both where Stata has
+    tags.
+    """
     name, kind = field.name, column.type
     if pa.types.is_dictionary(kind):
         column = pc.cast(column, kind.value_type)
@@ -171,15 +232,20 @@ def _prepared(
         return _tagged(name, numbers, tags_for(original, column), labels, said)
     whole = pa.types.is_integer(numbers.type)
     if labels.values:
-        said.values[name] = {code if whole else float(code): label for code, label in labels.values.items()}
+        said.values[name] = {
+            code if whole else float(code): label for code, label in labels.values.items()
+        }
     if labels.missing:
         said.ranges[name] = [
-            {"lo": each[0], "hi": each[1]} if isinstance(each, tuple) else each for each in labels.missing
+            {"lo": each[0], "hi": each[1]} if isinstance(each, tuple) else each
+            for each in labels.missing
         ]
     return numbers
 
 
-def _numbers(package: str, target: Target, name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray]:
+def _numbers(
+    package: str, target: Target, name: str, column: pa.ChunkedArray
+) -> tuple[str, pa.ChunkedArray]:
     """What a column of anything but text means, and its numbers as the package counts them."""
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -187,7 +253,9 @@ def _numbers(package: str, target: Target, name: str, column: pa.ChunkedArray) -
     if pa.types.is_date(kind):
         days = pc.cast(pc.cast(column, pa.date32()), pa.int32())
         _check_days(package, name, days)
-        return "date", pc.multiply(pc.cast(pc.add(days, target.origin), pa.float64()), float(target.day))
+        return "date", pc.multiply(
+            pc.cast(pc.add(days, target.origin), pa.float64()), float(target.day)
+        )
     if pa.types.is_timestamp(kind) and kind.tz is None:
         return "moment", _moments(package, target, name, column)
     if pa.types.is_time(kind):
@@ -205,24 +273,30 @@ def _numbers(package: str, target: Target, name: str, column: pa.ChunkedArray) -
 
 
 def _check_extremes(package: str, name: str, numbers: pa.ChunkedArray) -> None:
-    """The largest and smallest of float64 mean something else to these packages; SAS writes numbers in another base."""
+    """The largest and smallest of float64 mean something else to these packages; SAS writes numbers
+    in another base.
+    """
     most = {"SPSS": 1.7e308, "Stata": 8.9e307, "SAS": 7.2e75}[package]
     least = 5.4e-79 if package == "SAS" else 0.0
     sizes = pc.abs(numbers)
     there = pc.and_(pc.greater(sizes, 0.0), pc.less(sizes, least))
     if pc.any(pc.greater(sizes, most)).as_py() or pc.any(there).as_py():
         raise InputError(
-            f"column {name!r} holds numbers larger or smaller than {package} files can hold; rescale it, or write a file of another "
+            f"column {name!r} holds numbers larger or smaller than {package} files can "
+            f"hold; rescale it, or write a file of another "
             "format."
         )
 
 
-def _at_milliseconds(package: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _at_milliseconds(
+    package: str, name: str, column: pa.ChunkedArray, kind: pa.DataType
+) -> pa.ChunkedArray:
     try:
         made = pc.cast(column, kind)
     except pa.ArrowInvalid:
         raise InputError(
-            f"column {name!r} holds moments finer than thousandths of a second, which {package} files do not tell apart; write a file "
+            f"column {name!r} holds moments finer than thousandths of a second, which "
+            f"{package} files do not tell apart; write a file "
             "of another format."
         ) from None
     return pc.cast(made, pa.int32() if pa.types.is_time(kind) else pa.int64())
@@ -240,7 +314,8 @@ def _check_days(package: str, name: str, days: pa.ChunkedArray) -> None:
     ends = pc.min_max(days).as_py()
     if ends["min"] is not None and (ends["min"] < FIRST_DAY[package] or ends["max"] > 2_932_896):
         raise InputError(
-            f"column {name!r} holds dates that {package} does not know; write a file of another format."
+            f"column {name!r} holds dates that {package} does not know; write a file of "
+            f"another format."
         )
 
 
@@ -254,7 +329,8 @@ def _check_texts(package: str, target: Target, name: str, text: pa.ChunkedArray)
         what = "text that ends in blanks"
     if what:
         raise InputError(
-            f"column {name!r} holds {what}, which no {package} file keeps; mend it, or write a file of another format."
+            f"column {name!r} holds {what}, which no {package} file keeps; mend it, or "
+            f"write a file of another format."
         )
 
 
@@ -270,7 +346,8 @@ def _shown(target: Target, means: str, numbers: pa.ChunkedArray) -> str:
 
 
 def tags_for(labels: Labels, column: pa.ChunkedArray) -> dict[Code, str]:
-    """The tag of Stata for each code of a column of numbers that is declared missing and occurs: its own, else the next free one.
+    """The tag of Stata for each code of a column of numbers that is declared missing and occurs:
+    its own, else the next free one.
 
     >>> tags_for(Labels(missing=(-9, -8)), pa.chunked_array([[1, -8, -9]]))
     {-9: 'a', -8: 'b'}
@@ -297,13 +374,17 @@ def _tagged(
         said.values[name] = {back.get(code, code): label for code, label in labels.values.items()}  # type: ignore[call-overload]
     values = numbers.to_pylist()
     whole = all(
-        value is None or value in tags or (float(value).is_integer() and SMALLEST <= value <= LARGEST)
+        value is None
+        or value in tags
+        or (float(value).is_integer() and SMALLEST <= value <= LARGEST)
         for value in values
     )
     made: Any = int if whole and not pa.types.is_floating(numbers.type) else float
     if whole and all(value is None or value in tags for value in values):
         made = float
-    return [None if value is None else tags[value] if value in tags else made(value) for value in values]
+    return [
+        None if value is None else tags[value] if value in tags else made(value) for value in values
+    ]
 
 
 def _frame(names: list[str], columns: list[Any]) -> Any:
@@ -347,9 +428,12 @@ def held_by(package: str, labels: Labels, column: pa.ChunkedArray) -> Labels:
         {code: code_of_tag(tag) for code, tag in tags.items()}
     )
     kept = {
-        code: told for code, told in recoded.values.items()
-        if told and not isinstance(code, str) and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
-    }  # fmt: skip
+        code: told
+        for code, told in recoded.values.items()
+        if told
+        and not isinstance(code, str)
+        and (code in recoded.missing or (code == int(code) and SMALLEST <= code <= LARGEST))
+    }
     return Labels(
         label, dict(sorted(kept.items())), "", tuple(sorted(recoded.missing, reverse=True))
     )  # fmt: skip
@@ -367,9 +451,13 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _declared(labels: Labels, column: pa.ChunkedArray, *, text: bool) -> tuple[Any, ...]:
-    """Missing codes as SPSS declares them: three, or a range and one more; nothing where that cannot be said."""
+    """Missing codes as SPSS declares them: three, or a range and one more; nothing where that
+    cannot be said.
+    """
     if text:
-        codes = [each for each in labels.missing if isinstance(each, str) and len(each.encode()) <= 8]
+        codes = [
+            each for each in labels.missing if isinstance(each, str) and len(each.encode()) <= 8
+        ]
         return tuple(codes) if len(codes) == len(labels.missing) <= 3 else ()
     ranges = [each for each in labels.missing if isinstance(each, tuple)]
     codes = sorted(each for each in labels.missing if not isinstance(each, tuple | str))

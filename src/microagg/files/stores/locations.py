@@ -1,7 +1,9 @@
-"""Where tables lie: paths of this machine, which stay what they are, or addresses of object stores (s3://, gs://, abfs://, …).
+"""Where tables lie: paths of this machine, which stay what they are, or addresses of object stores
+(s3://, gs://, abfs://, …).
 
-A store has no modes, no locks and no renaming; a file there is put whole or not at all. Credentials come from the environment, as
-`pyarrow.fs` takes them, or from the address itself: so an address is shown without its user and its query, everywhere.
+A store has no modes, no locks and no renaming; a file there is put whole or not at all. Credentials
+come from the environment, as `pyarrow.fs` takes them, or from the address itself: so an address is
+shown without its user and its query, everywhere.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class Url:
         return self._at(urlsplit(self.address).path.rstrip("/"), name)
 
     def _at(self, folder: str, name: str) -> Url:
-        return Url(urlunsplit(urlsplit(self.address)._replace(path=f"{folder}/{quote(name, safe='*')}")))
+        return Url(
+            urlunsplit(urlsplit(self.address)._replace(path=f"{folder}/{quote(name, safe='*')}"))
+        )
 
     # ---- what lies there
 
@@ -131,7 +135,9 @@ class Url:
         parts = urlsplit(self.address)
         with describe_location(self):
             if parts.scheme in MORE:
-                return _other(parts.scheme), unquote(f"{parts.netloc.rpartition('@')[2]}{parts.path}")
+                return _other(parts.scheme), unquote(
+                    f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+                )
             return _reached(urlunsplit(parts._replace(path=quote(parts.path, safe="/%*"))))
 
     # ---- bytes
@@ -155,7 +161,9 @@ class Url:
                 left -= len(block)
 
     def send(self, place: Path) -> Url:
-        """Copy a file to the folder of this one, under a name of its own, and make sure that it comes back to the byte."""
+        """Copy a file to the folder of this one, under a name of its own, and make sure that it
+        comes back to the byte.
+        """
         part = self.with_name(f".{secrets.token_hex(8)}.{self.name}{PART}")
         part._fill(place)
         return part
@@ -178,7 +186,8 @@ class Url:
                 out.close()
             except BaseException:
                 with contextlib.suppress(Exception):
-                    out.close()  # or it would be closed later, by nobody knows whom, and half a file appear
+                    # or it would be closed later, by nobody knows whom, and half a file appear
+                    out.close()
                 self.remove()
                 raise
         with self.reading() as there, describe_location(self):
@@ -189,7 +198,9 @@ class Url:
                 )
 
     def take(self, part: Url, place: Path) -> None:
-        """Let the store copy here, in one step, what was sent of a file; what is too large for that is sent once more."""
+        """Let the store copy here, in one step, what was sent of a file; what is too large for that
+        is sent once more.
+        """
         (system, path), (_, there) = self.opened(), part.opened()
         with contextlib.suppress(OSError):
             system.copy_file(there, path)
@@ -197,7 +208,9 @@ class Url:
         self._fill(place)
 
     def remove_left(self) -> None:
-        """Remove what killed runs have left of this file on their way here; nothing tells whether a young one is still at work."""
+        """Remove what killed runs have left of this file on their way here; nothing tells whether a
+        young one is still at work.
+        """
         for each in self.with_name("").files():
             if each.name.startswith(".") and each.name.endswith(f".{self.name}{PART}"):
                 begun = each._info().mtime
@@ -246,7 +259,8 @@ def describe_location(url: Url, what: str = "read") -> Iterator[None]:
         raise InputError(f"there is no file {str(url)!r}; check the address.") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
-            f"{str(url)!r} cannot be {what} ({type(error).__name__}); check the address, the network and the credentials of the "
+            f"{str(url)!r} cannot be {what} ({type(error).__name__}); check the address, "
+            f"the network and the credentials of the "
             "environment."
         ) from None
 
@@ -265,7 +279,8 @@ def shown(place: str | Path | Url) -> str:
 
 
 def parse_location(path: str | Path | Url) -> Path | Url:
-    """A path of this machine (file:// is one, too), or an address of a store; a path that was an address has lost a slash.
+    """A path of this machine (file:// is one, too), or an address of a store; a path that was an
+    address has lost a slash.
 
     >>> parse_location("in.parquet").name, parse_location(Path("s3://bucket/in.parquet")), str(parse_location("file:///data/in%20put.parquet"))
     ('in.parquet', Url('s3://bucket/in.parquet'), '/data/in put.parquet')
@@ -286,7 +301,8 @@ def parse_location(path: str | Path | Url) -> Path | Url:
         return Url(f"{scheme}://{rest.lstrip('/')}")
     if (isinstance(path, str) and "://" in path) or not os.path.lexists(f"{found[1]}:"):
         raise InputError(
-            f"nothing is read from or written to {scheme}://; name a path, or an address of {', '.join((*STORES, FILE))}."
+            f"nothing is read from or written to {scheme}://; name a path, or an address "
+            f"of {', '.join((*STORES, FILE))}."
         )
     return Path(path)
 

@@ -1,4 +1,6 @@
-"""Text files read piece by piece: their cells as text, in batches, never more of them in memory than a few blocks."""
+"""Text files read piece by piece: their cells as text, in batches, never more of them in memory
+than a few blocks.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,15 @@ def batches_of_text(
     wanted: Sequence[str] | None = None,
     missing: Sequence[str] = ("",),
 ) -> Iterator[pa.RecordBatch]:
-    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is missing.
+    """All records of a text file in UTF-8, as columns of text; an empty cell without quotes is
+    missing.
 
-    Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are null.
+    Of all columns, or of those that are `wanted`; `missing` are the cells without quotes that are
+    null.
 
-    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's decoding stream calls
-    Python from a thread of Arrow, which aborts the process if the interpreter ends at that moment.
+    What Arrow cannot read raises one of its errors. Other encodings are decoded beforehand: Arrow's
+    decoding stream calls Python from a thread of Arrow, which aborts the process if the interpreter
+    ends at that moment.
     """
     convert = arrow_csv.ConvertOptions(
         column_types={name: pa.string() for name in names},
@@ -72,7 +77,9 @@ def batches_of_text(
 
 
 def text_stream(path: Path, packing: str, encoding: str, skipped: int = 0) -> Any:
-    """The bytes of a text file as UTF-8, unpacked and decoded as they are read; the first `skipped` ones are passed over."""
+    """The bytes of a text file as UTF-8, unpacked and decoded as they are read; the first `skipped`
+    ones are passed over.
+    """
     stream: Any = pa.input_stream(str(path), compression=packing or None)
     stream.read(skipped)
     codec = "utf-16-le" if encoding == "utf-16" else encoding

@@ -1,4 +1,6 @@
-"""Files of separated text, their columns as text to the letter ("007" stays "007"): csv, tsv and txt, each plain or packed."""
+"""Files of separated text, their columns as text to the letter ("007" stays "007"): csv, tsv and
+txt, each plain or packed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from microagg.files.format import Format
 from microagg.files.text.decoding import MAGIC, OTHERS, Source, open_text
 from microagg.files.text.headers import FirstRow, check_unclear_names
 from microagg.files.text.quoting import with_gaps_at, with_unquoted_gaps
-from microagg.table.columns.text_options import LINE_ENDS, OPTIONS, READING, UTF8, WRITING, check_same_signs
+from microagg.table.columns.text_options import (
+    LINE_ENDS,
+    OPTIONS,
+    READING,
+    UTF8,
+    WRITING,
+    check_same_signs,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +39,8 @@ NO_TEXT = set(range(32)) - set(b"\t\n\r\f")
 FORMULA = r"(?s)^'*[=+\-@\t\r]."
 ESCAPED = r"(?s)^'+[=+\-@\t\r]."
 RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected \d+ columns, got \d+")
-"""How Arrow's message on a row with too few or too many cells begins; what follows quotes the row."""
+"""How Arrow's message on a row with too few or too many cells begins; what follows quotes the row.
+"""
 
 
 def read(
@@ -49,16 +59,24 @@ def read(
     packing: str = "",
     usual: str = ",",
 ) -> pa.Table:
-    """All columns as text; an empty cell without quotes is missing, and so is NA without quotes beside text in quotes (in columns that
-    are found out, or at the places `unquoted_gaps`). The table remembers its dialect, which what becomes of the texts goes by.
+    """All columns as text; an empty cell without quotes is missing, and so is NA without quotes
+    beside text in quotes (in columns that are found out, or at the places `unquoted_gaps`). The
+    table remembers its dialect, which what becomes of the texts goes by.
 
-    Unless it is said whether there is a `header`, a first row that looks like a record is refused. `packing` and the `usual` delimiter
-    are those of the entry.
+    Unless it is said whether there is a `header`, a first row that looks like a record is refused.
+    `packing` and the `usual` delimiter are those of the entry.
     """
     found, source, first = begun(
-        path, delimiter, encoding=encoding, decimal=decimal, thousands=thousands, dates=dates, skip_rows=skip_rows, packing=packing,
+        path,
+        delimiter,
+        encoding=encoding,
+        decimal=decimal,
+        thousands=thousands,
+        dates=dates,
+        skip_rows=skip_rows,
+        packing=packing,
         usual=usual,
-    )  # fmt: skip
+    )
     table = _read(path, source, first, found.delimiter, header, gaps=unquoted_gaps)
     table = unescaped(table) if escape_formulas else table
     return found.put_on(table)
@@ -77,7 +95,9 @@ def begun(
     usual: str = ",",
     aside: Path | None = None,
 ) -> tuple[Dialect, Source, str]:
-    """What the beginning of a text file tells of its dialect, its text in UTF-8, and its first row; what was said of it goes before."""
+    """What the beginning of a text file tells of its dialect, its text in UTF-8, and its first row;
+    what was said of it goes before.
+    """
     from microagg.files.text.dialect import Dialect
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
@@ -87,7 +107,8 @@ def begun(
     first = _header_of(source)
     if not first.strip():
         raise InputError(
-            f"{str(path)!r} is empty or begins with an empty line; it needs a header and records. If these come "
+            f"{str(path)!r} is empty or begins with an empty line; it needs a header and "
+            f"records. If these come "
             "later, say how many rows to pass over: --skip-rows (in Python skip_rows)."
         )
     found = Dialect(
@@ -101,8 +122,12 @@ def begun(
     return found, source, first
 
 
-def names_and_header(path: Path, first: str, delimiter: str, header: bool | None) -> tuple[list[str], bool]:
-    """The names of the columns, and whether the first row holds them; refused where it does not look so, or they are not clear."""
+def names_and_header(
+    path: Path, first: str, delimiter: str, header: bool | None
+) -> tuple[list[str], bool]:
+    """The names of the columns, and whether the first row holds them; refused where it does not
+    look so, or they are not clear.
+    """
     names = names_in(first, delimiter, path)
     if header is False:
         return [str(column) for column in range(1, len(names) + 1)], False
@@ -113,17 +138,26 @@ def names_and_header(path: Path, first: str, delimiter: str, header: bool | None
 
 
 def _read(
-    path: Path, source: Source, first: str, delimiter: str, header: bool | None, *, gaps: Sequence[int] | None
+    path: Path,
+    source: Source,
+    first: str,
+    delimiter: str,
+    header: bool | None,
+    *,
+    gaps: Sequence[int] | None,
 ) -> pa.Table:
     names, has_header = names_and_header(path, first, delimiter, header)
     source.check_larger(path, len(names))
     if not has_header:
         return _read_rows(path, source, delimiter, names, first=True, gaps=gaps)
-    if not first.endswith(("\n", "\r")):  # Arrow takes a lone line without an end for no header at all
+    # Arrow takes a lone line without an end for no header at all
+    if not first.endswith(("\n", "\r")):
         return _without_records(names)
     table = _read_rows(path, source, delimiter, names, first=False, gaps=gaps)
     if table.column_names != names:
-        raise InputError(f"the header of {str(path)!r} is not clear; put its column names in double quotes.")
+        raise InputError(
+            f"the header of {str(path)!r} is not clear; put its column names in double quotes."
+        )
     if header is None:
         row = FirstRow(names)
         row.add_table(table)
@@ -132,7 +166,13 @@ def _read(
 
 
 def _read_rows(
-    path: Path, source: Source, delimiter: str, names: list[str], *, first: bool, gaps: Sequence[int] | None
+    path: Path,
+    source: Source,
+    delimiter: str,
+    names: list[str],
+    *,
+    first: bool,
+    gaps: Sequence[int] | None,
 ) -> pa.Table:
     """The records of a file, from its `first` row on or after a header."""
     import pyarrow as pa
@@ -183,10 +223,12 @@ def write(
     escape_formulas: bool = False,
     packing: str = "",
 ) -> None:
-    """Write a table as a text file; what is missing becomes an empty cell, an empty text a pair of quotes.
+    """Write a table as a text file; what is missing becomes an empty cell, an empty text a pair of
+    quotes.
 
-    Columns that were read from such a file have their own marker of missing values and pattern of dates (see `marks.py`). With
-    `escape_formulas` an apostrophe goes before texts that a spreadsheet would take for formulas.
+    Columns that were read from such a file have their own marker of missing values and pattern of
+    dates (see `marks.py`). With `escape_formulas` an apostrophe goes before texts that a
+    spreadsheet would take for formulas.
     """
     from microagg.files.text.csv_writing import (
         TextSink,
@@ -224,8 +266,15 @@ def in_pieces(
     escape_formulas: bool = False,
     packing: str = "",
 ) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes a text file piece by piece, to the very bytes of `write`: a line follows from its record and the marks of columns alone."""
-    from microagg.files.text.csv_writing import TextSink, as_they_were_read, write_header, write_lines
+    """What writes a text file piece by piece, to the very bytes of `write`: a line follows from its
+    record and the marks of columns alone.
+    """
+    from microagg.files.text.csv_writing import (
+        TextSink,
+        as_they_were_read,
+        write_header,
+        write_lines,
+    )
     from microagg.table.columns.locale_numbers import Style
 
     check_same_signs({"decimal": decimal, "thousands": thousands})
@@ -244,14 +293,19 @@ def in_pieces(
 
 
 def formulas_in(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds texts that a spreadsheet would take for formulas: no numbers, but they begin with =, +, - or @."""
+    """Whether a column holds texts that a spreadsheet would take for formulas: no numbers, but they
+    begin with =, +, - or @.
+    """
     import pyarrow as pa
 
     from microagg.table.columns.arrow import compute, is_text
 
     if pa.types.is_dictionary(column.type):
         column = compute.cast(column, column.type.value_type)
-    if not is_text(column.type) or not compute.any(compute.match_substring_regex(column, FORMULA)).as_py():
+    if (
+        not is_text(column.type)
+        or not compute.any(compute.match_substring_regex(column, FORMULA)).as_py()
+    ):
         return False  # numbers are looked for only where there is need to
     return bool(compute.any(_matches(column, FORMULA)).as_py())
 
@@ -279,7 +333,9 @@ def unescaped(table: pa.Table) -> pa.Table:
 def _unescaped(column: Any) -> Any:
     from microagg.table.columns.arrow import compute
 
-    return compute.if_else(_matches(column, ESCAPED), compute.utf8_slice_codeunits(column, 1), column)
+    return compute.if_else(
+        _matches(column, ESCAPED), compute.utf8_slice_codeunits(column, 1), column
+    )
 
 
 def _with_texts(table: pa.Table, change: Callable[[Any], Any]) -> pa.Table:
@@ -307,7 +363,9 @@ def detect(path: Path, packing: str = "", usual: str = ",") -> dict[str, Any]:
 
 
 def found_in(path: Path, packing: str = "", usual: str = ",") -> Dialect:
-    """What the header and the encoding of a file tell about its dialect; its numbers are not looked at."""
+    """What the header and the encoding of a file tell about its dialect; its numbers are not looked
+    at.
+    """
     from microagg.files.text.dialect import Dialect
 
     source = open_text(path, packing)
@@ -329,7 +387,8 @@ def recognise(beginning: bytes) -> bool:
 
 
 def recognise_columns(beginning: bytes) -> bool:
-    r"""Whether a file begins as text in columns does: any note may be called .txt, and is not to be replaced.
+    r"""Whether a file begins as text in columns does: any note may be called .txt, and is not to be
+    replaced.
 
     >>> recognise_columns(b"age;income\n31;7\n"), recognise_columns(b"To do:\nbuy bread, milk\n")
     (True, False)
@@ -339,7 +398,9 @@ def recognise_columns(beginning: bytes) -> bool:
     codec = "utf-16" if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
     lines = re.sub(r'"[^"]*"', "", beginning.decode(codec, errors="replace")).splitlines()[:5]
     whole = lines[:-1] if len(beginning) >= 1 << 16 and len(lines) > 1 else lines
-    return any(len({line.count(mark) for line in whole}) == 1 and mark in whole[0] for mark in ",;\t|")
+    return any(
+        len({line.count(mark) for line in whole}) == 1 and mark in whole[0] for mark in ",;\t|"
+    )
 
 
 def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
@@ -347,11 +408,14 @@ def _recognise_packed(packing: str) -> Callable[[bytes], bool]:
 
 
 def _delimiter_in(header: str, usual: str) -> str:
-    """The one of which the header has most, quoted names aside; of equally many the usual one. A comma between digits may be a decimal one."""
+    """The one of which the header has most, quoted names aside; of equally many the usual one. A
+    comma between digits may be a decimal one.
+    """
     bare = re.sub(r'"[^"]*"', "", header)
     decimals = len(re.findall(r"(?<=\d),(?=\d)", bare))
     return max(
-        ",;\t|", key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual)
+        ",;\t|",
+        key=lambda mark: (bare.count(mark) - (decimals / 2 if mark == "," else 0), mark == usual),
     )
 
 
@@ -378,28 +442,36 @@ def names_in(header: str, delimiter: str, path: Path) -> list[str]:
     try:
         names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
     except csv.Error:
-        raise InputError(f"the header of {str(path)!r} is not that of a csv file; check the file.") from None
+        raise InputError(
+            f"the header of {str(path)!r} is not that of a csv file; check the file."
+        ) from None
     return names
 
 
-def check_csv(path: Path, source: Source, parse: Any, names: list[str], *, header: bool) -> NoReturn:
+def check_csv(
+    path: Path, source: Source, parse: Any, names: list[str], *, header: bool
+) -> NoReturn:
     """Say why Arrow could not read a csv file, and where; its own message would quote the row."""
     ragged = _first_ragged_row(source, parse, names, header=header)
     if ragged is not None:
         raise InputError(
-            f"{str(path)!r}, row {ragged} (header not counted) does not have the {len(names)} columns of the header; "
-            "mend it, say another delimiter='…', put double quotes around values with a separator in them, or say "
+            f"{str(path)!r}, row {ragged} (header not counted) does not have the "
+            f"{len(names)} columns of the header; "
+            "mend it, say another delimiter='…', put double quotes around values with a "
+            "separator in them, or say "
             "skip_rows if the header comes after other rows."
         )
-    raise InputError(f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes.")
+    raise InputError(
+        f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes."
+    )
 
 
 def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: bool) -> int | None:
     """Return the number of the first record with too few or too many cells; None if there is none.
 
-    Arrow's message tells the number. Its `invalid_row_handler` would, too, but no function of Python may be given
-    to a streaming reader: a thread of Arrow drops it some time after the reader is closed, and if the interpreter is
-    ending by then, the whole process aborts.
+    Arrow's message tells the number. Its `invalid_row_handler` would, too, but no function of
+    Python may be given to a streaming reader: a thread of Arrow drops it some time after the reader
+    is closed, and if the interpreter is ending by then, the whole process aborts.
     """
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -420,19 +492,24 @@ def _first_ragged_row(source: Source, parse: Any, names: list[str], *, header: b
 
 
 def check_open_quote(path: Path, source: Source, table: pa.Table, rows: int) -> None:
-    """Of a table that ends with so many `rows`: Arrow reads on to the end of the file where a quote is never closed, and so loses the records after it."""
+    """Of a table that ends with so many `rows`: Arrow reads on to the end of the file where a quote
+    is never closed, and so loses the records after it.
+    """
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if last is None or not {"\n", "\r"} & set(last):
         return
     if not source.ending(64).rstrip(b"\r\n").endswith(b'"'):
         raise InputError(
-            f"{str(path)!r}, row {rows} (header not counted): a double quote is opened and never closed; "
+            f"{str(path)!r}, row {rows} (header not counted): a double quote is opened "
+            f"and never closed; "
             "close or remove it."
         )
 
 
 def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False) -> Format:
-    """The entry of one ending. Where that says what separates columns (`fixed`), the delimiter of the input does not count."""
+    """The entry of one ending. Where that says what separates columns (`fixed`), the delimiter of
+    the input does not count.
+    """
     suffix = f".{name}" + {"": "", "gzip": ".gz", "zstd": ".zst"}[packing]
     plain = recognise_columns if name == "txt" else recognise
     return Format(
@@ -456,5 +533,7 @@ def _entry(name: str, delimiter: str, packing: str = "", *, fixed: bool = False)
 
 
 CSV, CSV_GZ, CSV_ZST = (_entry("csv", ",", packing) for packing in ("", "gzip", "zstd"))
-TSV, TSV_GZ, TSV_ZST = (_entry("tsv", "\t", packing, fixed=True) for packing in ("", "gzip", "zstd"))
+TSV, TSV_GZ, TSV_ZST = (
+    _entry("tsv", "\t", packing, fixed=True) for packing in ("", "gzip", "zstd")
+)
 TXT, TXT_GZ, TXT_ZST = (_entry("txt", "\t", packing) for packing in ("", "gzip", "zstd"))

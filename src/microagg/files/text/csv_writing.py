@@ -1,4 +1,6 @@
-"""Writing columns of a text file as they were read: with their own markers of missing values, patterns of dates and spelling of numbers."""
+"""Writing columns of a text file as they were read: with their own markers of missing values,
+patterns of dates and spelling of numbers.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,20 @@ from microagg.table.columns.text_types import text_type_of
 
 LINES_AT_ONCE = 1 << 16
 MARKS = {
-    UTF8_WITH_MARK: codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE, "utf-16": codecs.BOM_UTF16_LE,
+    UTF8_WITH_MARK: codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-16": codecs.BOM_UTF16_LE,
     "utf-32": codecs.BOM_UTF32_LE,
-}  # fmt: skip
+}
 """What a file begins with that says its encoding."""
 CODECS = {UTF8_WITH_MARK: UTF8, "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 class TextSink:
-    """A text file that is being written: UTF-8 goes in, what comes out is in its encoding, packed or not, the same on every machine."""
+    """A text file that is being written: UTF-8 goes in, what comes out is in its encoding, packed
+    or not, the same on every machine.
+    """
 
     def __init__(self, path: Path, packing: str, encoding: str) -> None:
         self.encoding = encoding
@@ -80,15 +87,17 @@ def check_other_letters(table: pa.Table, encoding: str) -> None:
             "".join(text for text in texts if text).encode(codec)
         except UnicodeError:
             raise InputError(
-                f"column {name!r} has letters that {encoding} does not have; say writing={{'encoding': 'utf-8'}}."
+                f"column {name!r} has letters that {encoding} does not have; say "
+                f"writing={{'encoding': 'utf-8'}}."
             ) from None
 
 
 def as_they_were_read(
     table: pa.Table, style: Style | None = None, dates: str | None = None
 ) -> tuple[pa.Table, set[int], dict[int, str]]:
-    """The table with text where a marker, a pattern or the style of numbers asks for it, the places of columns whose text goes
-    without quotes, and what stands without quotes for missing in columns of quoted text, by their places.
+    """The table with text where a marker, a pattern or the style of numbers asks for it, the
+    places of columns whose text goes without quotes, and what stands without quotes for missing
+    in columns of quoted text, by their places.
 
     >>> from microagg.table.columns.field_metadata import field_metadata
     >>> ages = pa.field("age", pa.int64(), metadata=field_metadata(missing="NA"))
@@ -122,7 +131,9 @@ def as_they_were_read(
 
 
 def has_unquoted_gaps(field: pa.Field) -> bool:
-    """Return whether missing cells of a column of quoted text are written as a marker without quotes: in quotes it would be a value."""
+    """Return whether missing cells of a column of quoted text are written as a marker without
+    quotes: in quotes it would be a value.
+    """
     kind: Any = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     return is_text(kind) and missing_mark(field) in MARKERS and text_type_of(field) is None
 
@@ -133,7 +144,9 @@ def places_of_unquoted_gaps(schema: pa.Schema) -> tuple[int, ...]:
 
 
 def _pattern(field: pa.Field, dates: str | None) -> Pattern | None:
-    """How dates of a column are written: as all are to be, if that is told and they have no other clock, else as they were."""
+    """How dates of a column are written: as all are to be, if that is told and they have no other
+    clock, else as they were.
+    """
     told = None if dates is None else Pattern(told=dates)
     return told if told is not None and told.fits(field.type) else pattern_of(field)
 
@@ -149,7 +162,8 @@ def _is_respelled(field: pa.Field, style: Style) -> bool:
 
 
 def has_empty_lines(table: pa.Table) -> bool:
-    """Whether a record would be an empty line, which readers skip: so it is where the only column has gaps.
+    """Whether a record would be an empty line, which readers skip: so it is where the only
+    column has gaps.
 
     >>> has_empty_lines(pa.table({"age": [30, None]})), has_empty_lines(pa.table({"age": [30, None], "sex": [1, 2]}))
     (True, False)
@@ -159,7 +173,9 @@ def has_empty_lines(table: pa.Table) -> bool:
 
 def write_header(names: Sequence[str], sink: TextSink, delimiter: str, line_end: str) -> None:
     """Write what tells the encoding, and the names of columns."""
-    check_other_letters(pa.schema([(name, pa.string()) for name in names]).empty_table(), sink.encoding)
+    check_other_letters(
+        pa.schema([(name, pa.string()) for name in names]).empty_table(), sink.encoding
+    )
     sink.begin()
     sink.write(_lines([_quoted(pa.array([name])) for name in names], delimiter, line_end))
 
@@ -172,15 +188,19 @@ def write_lines(
     line_end: str = "\n",
     gaps: Mapping[int, str] = {},
 ) -> None:
-    """Write the records of a text file as Arrow does, but for the texts of the columns at these places, which go without quotes.
+    """Write the records of a text file as Arrow does, but for the texts of the columns at these
+    places, which go without quotes.
 
-    `gaps` are written for missing cells of other columns, without quotes, too. In the only column of a table a gap is a pair of quotes.
+    `gaps` are written for missing cells of other columns, without quotes, too. In the only column
+    of a table a gap is a pair of quotes.
     """
     check_other_letters(table, sink.encoding)
     alone = table.num_columns == 1
     for batch in table.to_batches(max_chunksize=LINES_AT_ONCE):
         cells = [
-            _where_needed(column, delimiter) if place in bare else _cells(column, gaps.get(place, ""))
+            _where_needed(column, delimiter)
+            if place in bare
+            else _cells(column, gaps.get(place, ""))
             for place, column in enumerate(batch.columns)
         ]
         if alone:

@@ -1,4 +1,6 @@
-"""The bytes of a text file as UTF-8, whatever its encoding and however it is packed: never more of them than memory has room for."""
+"""The bytes of a text file as UTF-8, whatever its encoding and however it is packed: never more of
+them than memory has room for.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,27 @@ LONGEST_SKIPPED = 1 << 20
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
 OTHERS = {
-    b"PK\x03\x04": "a zip or Excel file", b"PAR1": "a parquet file", b"ARROW1": "an Arrow file", b"%PDF": "a PDF", b"\xd0\xcf\x11\xe0": "an old Excel file",
-    b"$FL2": "an SPSS file", b"$FL3": "an SPSS file", b"<stata_dta>": "a Stata file", b"SQLite format 3": "a database", b"7z\xbc\xaf": "a 7z file",
-    b"BZh": "packed with bzip2", b"\xfd7zXZ": "packed with xz", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"GIF8": "a picture",
-}  # fmt: skip
-MARKS = {codecs.BOM_UTF8: UTF8_WITH_MARK, codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    b"PK\x03\x04": "a zip or Excel file",
+    b"PAR1": "a parquet file",
+    b"ARROW1": "an Arrow file",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Excel file",
+    b"$FL2": "an SPSS file",
+    b"$FL3": "an SPSS file",
+    b"<stata_dta>": "a Stata file",
+    b"SQLite format 3": "a database",
+    b"7z\xbc\xaf": "a 7z file",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+}
+MARKS = {
+    codecs.BOM_UTF8: UTF8_WITH_MARK,
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 UNUSED_IN_CP1252 = "\udc81\udc8d\udc8f\udc90\udc9d"
 """Bytes without a letter in CP1252, as a decoder for UTF-8 hands on bytes that it cannot read."""
 
@@ -59,7 +77,9 @@ class Source:
         check_larger(path, needed, memory_limit(path), UNPACKED)
 
     def without_rows(self, count: int) -> Source | None:
-        """Return the text after so many rows; None where it has no more of them in its first bytes."""
+        """Return the text after so many rows; None where it has no more of them in its first
+        bytes.
+        """
         if not count:
             return self
         begin = codecs.BOM_UTF8 if _begins_with_mark(self.content) else b""
@@ -86,7 +106,9 @@ class Source:
         return memoryview(self.content)[-most:].tobytes()
 
     def has_quotes(self) -> bool:
-        """Whether there are double quotes after the first line: without, no value goes over several lines, and reading is faster."""
+        """Whether there are double quotes after the first line: without, no value goes over several
+        lines, and reading is faster.
+        """
         begun = False
         for block in _blocks(self.content, self.skipped):
             if block.find(b'"', 0 if begun else max(0, block.find(b"\n"))) >= 0:
@@ -110,10 +132,12 @@ class Source:
 def open_text(
     path: Path, packing: str = "", encoding: str | None = None, aside: Path | None = None
 ) -> Source:
-    """The text of a file in UTF-8. Unless its `encoding` is told, it is found out among UTF-8, UTF-16 and CP1252 (Latin-1).
+    """The text of a file in UTF-8. Unless its `encoding` is told, it is found out among UTF-8,
+    UTF-16 and CP1252 (Latin-1).
 
-    A file that is no text, or not in that encoding, raises InputError, which names the place and quotes nothing. Zero bytes are letters
-    only where somebody says that the file is in UTF-8. What is unpacked or decoded lies in memory, or in the folder `aside`.
+    A file that is no text, or not in that encoding, raises InputError, which names the place and
+    quotes nothing. Zero bytes are letters only where somebody says that the file is in UTF-8. What
+    is unpacked or decoded lies in memory, or in the folder `aside`.
     """
     try:
         content, lines = path, 0
@@ -124,7 +148,9 @@ def open_text(
         if found in (UTF8, UTF8_WITH_MARK):
             if encoding is not None:
                 _check_unless_utf8(path, content)
-            return Source(content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines)
+            return Source(
+                content, UTF8_WITH_MARK if _begins_with_mark(content) else UTF8, lines=lines
+            )
         kept = _Kept.of(path, aside, "decoded")
         decoded = _decoded(path, content, found, kept)
         return Source(decoded, "utf-16-le" if found == "utf-16" else found, lines=kept.lines)
@@ -133,7 +159,9 @@ def open_text(
 
 
 class _Kept:
-    """Where bytes are kept: in memory, as far as there is room, or in a file that only its owner reads."""
+    """Where bytes are kept: in memory, as far as there is room, or in a file that only its owner
+    reads.
+    """
 
     def __init__(self, path: Path, place: Path | None) -> None:
         import pyarrow as pa
@@ -142,7 +170,9 @@ class _Kept:
         self._sink: Any = pa.BufferOutputStream()
         if place is not None:
             with _explain_full_disk(place):
-                self._sink = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+                self._sink = os.fdopen(
+                    os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+                )
         self._most, self._held = None if place is not None else memory_limit(path), 0
         self.lines = 0
 
@@ -175,7 +205,9 @@ def _explain_full_disk(place: Path | None) -> Iterator[None]:
         if place is None:
             raise
         raise InputError(
-            f"what a text file holds could not be set aside ({os.strerror(error.errno or 0)}); nothing was put in place. Make room, or name "
+            "what a text file holds could not be set aside "
+            f"({os.strerror(error.errno or 0)}); nothing was put in place. Make room, or "
+            "name "
             "another folder with spill."
         ) from None
 
@@ -204,20 +236,23 @@ def _unpacked(path: Path, packing: str, kept: _Kept) -> Path | pa.Buffer:
         first = file.read(4)
     if first and not first.startswith(MAGIC[packing]):
         raise InputError(
-            f"{str(path)!r} is not packed with {packing}; name it without {ENDINGS[packing]} if it is plain text, or pack it anew."
+            f"{str(path)!r} is not packed with {packing}; name it without "
+            f"{ENDINGS[packing]} if it is plain text, or pack it anew."
         )
     held = 0
     try:
         with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, packing) as stream:
             while block := stream.read(BLOCK):
                 held += len(block)
-                if b"\0" * 64 in block:  # no text in any encoding: what is made to fill memory is mostly so
+                # no text in any encoding: what is made to fill memory is mostly so
+                if b"\0" * 64 in block:
                     _check_zeros(path, held - len(block) + block.index(b"\0"))
                 if (
                     len(block) == BLOCK and block.isspace()
                 ):  # readers keep the blocks before a record in memory
                     raise InputError(
-                        f"{str(path)!r} has a megabyte of nothing but empty lines and blanks; remove them."
+                        f"{str(path)!r} has a megabyte of nothing but empty lines and "
+                        "blanks; remove them."
                     )
                 kept.write(block)
     except MemoryError:
@@ -262,7 +297,9 @@ def _check_unless_utf8(path: Path, content: Path | pa.Buffer) -> None:
     """Make sure of a file that is said to be in UTF-8."""
     first = next(_blocks(content), b"")
     _check_other_files(path, first)
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _evident_utf16(first[:BEGINNING]):
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _evident_utf16(
+        first[:BEGINNING]
+    ):
         raise InputError(f"{str(path)!r} is not in UTF-8 but in UTF-16; say encoding='utf-16'.")
     decoder, done = codecs.getincrementaldecoder(UTF8)(), 0
     for block in (*_blocks(content), b""):
@@ -274,7 +311,9 @@ def _check_unless_utf8(path: Path, content: Path | pa.Buffer) -> None:
 
 
 def _evident_utf16(first: bytes) -> str | None:
-    """UTF-16 without a mark shows by its zeros: every other byte, on one side, where text is mostly of Latin letters."""
+    """UTF-16 without a mark shows by its zeros: every other byte, on one side, where text is mostly
+    of Latin letters.
+    """
     low, high = first[0::2].count(0), first[1::2].count(0)
     half = len(first) // 2
     if half < 2 or max(low, high) < 0.4 * half or min(low, high) > 0.01 * half:
@@ -283,7 +322,9 @@ def _evident_utf16(first: bytes) -> str | None:
 
 
 def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
-    """CP1252, unless the file has bytes that it has no letters for, or is in UTF-8 but for some of its bytes."""
+    """CP1252, unless the file has bytes that it has no letters for, or is in UTF-8 but for some of
+    its bytes.
+    """
     decoder = codecs.getincrementaldecoder(UTF8)(
         errors="surrogateescape"
     )  # a wrong byte becomes half a letter
@@ -301,11 +342,14 @@ def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
         done += len(block)
     if letters > 2 * wrong:  # the wrong ones were counted as letters, too
         raise InputError(
-            f"{str(path)!r} is in UTF-8 but for some bytes ({_place(content, first_wrong)}); mend it, or say encoding='cp1252' if it is that."
+            f"{str(path)!r} is in UTF-8 but for some bytes "
+            f"({_place(content, first_wrong)}); mend it, or say encoding='cp1252' if it "
+            "is that."
         )
     if unused:
         raise InputError(
-            f"{str(path)!r} is neither in UTF-8 nor in UTF-16 nor in CP1252 ({_place(content, first_wrong)}); "
+            f"{str(path)!r} is neither in UTF-8 nor in UTF-16 nor in CP1252 "
+            f"({_place(content, first_wrong)}); "
             "say encoding='…' with the one that it is in."
         )
     return "cp1252"
@@ -340,7 +384,8 @@ def _decoded(path: Path, content: Path | pa.Buffer, encoding: str, kept: _Kept) 
 
 def _check_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset: int) -> NoReturn:
     raise InputError(
-        f"{str(path)!r} is not in {encoding} ({_place(content, offset)}); say encoding='…' with the one that it is in."
+        f"{str(path)!r} is not in {encoding} ({_place(content, offset)}); say "
+        "encoding='…' with the one that it is in."
     ) from None
 
 
@@ -349,18 +394,21 @@ def _check_other_files(path: Path, first: bytes) -> None:
     for packing, magic in MAGIC.items():
         if first.startswith(magic):
             raise InputError(
-                f"{str(path)!r} is packed with {packing}; let its name end in {ENDINGS[packing]}, or unpack it first."
+                f"{str(path)!r} is packed with {packing}; let its name end in "
+                f"{ENDINGS[packing]}, or unpack it first."
             )
     for magic, what in OTHERS.items():
         if first.startswith(magic):
             raise InputError(
-                f"{str(path)!r} is {what} and no text; give it the ending of its format, or save it as text."
+                f"{str(path)!r} is {what} and no text; give it the ending of its format, "
+                "or save it as text."
             )
 
 
 def _check_zeros(path: Path, offset: int) -> NoReturn:
     raise InputError(
-        f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or no text; mend it, or say its encoding='…'."
+        f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
+        "no text; mend it, or say its encoding='…'."
     )
 
 

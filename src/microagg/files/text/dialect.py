@@ -1,4 +1,6 @@
-"""The dialect of a text file: what was said of it, what was found out, and what to tell where that is not certain."""
+"""The dialect of a text file: what was said of it, what was found out, and what to tell where that
+is not certain.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,16 @@ class Dialect:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options with which a file is written alike. Patterns of dates are kept column by column."""
+        """The options with which a file is written alike. Patterns of dates are kept column by
+        column.
+        """
         known = {
             **vars(self),
             "decimal": None if self.decimal is None and not self.thousands else self.style.decimal,
         }
-        return {name: value for name, value in known.items() if value is not None and name != "dates"}
+        return {
+            name: value for name, value in known.items() if value is not None and name != "dates"
+        }
 
     def put_on(self, table: pa.Table) -> pa.Table:
         """The table, which remembers its dialect."""
@@ -82,14 +88,21 @@ def note_on_encoding(path: Path, encoding: str) -> list[str]:
     if encoding in (UTF8, UTF8_WITH_MARK):
         return []
     found = NAMES.get(encoding, encoding)
-    return [f"{path.name} is not in UTF-8 and was read as {found}; say encoding={encoding!r} to settle it"]
+    return [
+        f"{path.name} is not in UTF-8 and was read as {found}; say encoding={encoding!r} "
+        f"to settle it"
+    ]
 
 
-def with_signs_found(dialect: Dialect, table: pa.Table, asked: ColumnSettings) -> tuple[Dialect, list[str]]:
-    """The dialect with its decimal sign found out, where nobody said it and columns are not separated by commas; and notes on that.
+def with_signs_found(
+    dialect: Dialect, table: pa.Table, asked: ColumnSettings
+) -> tuple[Dialect, list[str]]:
+    """The dialect with its decimal sign found out, where nobody said it and columns are not
+    separated by commas; and notes on that.
 
-    Commas that can only be decimal ones make it the comma, and that is told. Where numbers can be read in two ways, they are read as
-    programs write them, and that is told, too. What is certain needs no word.
+    Commas that can only be decimal ones make it the comma, and that is told. Where numbers can be
+    read in two ways, they are read as programs write them, and that is told, too. What is certain
+    needs no word.
     """
     if not asks_for_signs(dialect):
         return dialect, []
@@ -110,7 +123,8 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
     unclear = [name for name, found in signs.items() if found.unclear]
     if commas and points:
         note = (
-            f"numbers of {_columns(commas)} have decimal commas and those of {_columns(points)} decimal points; only the points were "
+            f"numbers of {_columns(commas)} have decimal commas and those of "
+            f"{_columns(points)} decimal points; only the points were "
             "taken for such: say decimal=',' or decimal='.' to settle it"
         )
         return dialect, [note]
@@ -118,7 +132,10 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
         groups = any(found.groups for found in signs.values())
         also = " and points that group digits" if groups else ""
         say = "decimal=',' with thousands='.'" if groups else "decimal=','"
-        note = f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say {say} to settle it"
+        note = (
+            f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; "
+            f"say {say} to settle it"
+        )
         return replace(dialect, decimal=",", thousands="." if groups else None), [note]
     notes = []
     for sign, word, other in ((".", "point", ","), (",", "comma", ".")):
@@ -126,7 +143,8 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
         if some and not (sign == "." and points):
             taken = "read as decimals" if sign == "." else "left as text"
             notes.append(
-                f"numbers of {_columns(some)} have a {word} and three digits behind it: thousands or decimals? They were {taken}; "
+                f"numbers of {_columns(some)} have a {word} and three digits behind it: "
+                f"thousands or decimals? They were {taken}; "
                 f"say decimal={sign!r}, or decimal={other!r} with thousands={sign!r}"
             )
     return dialect, notes
@@ -155,7 +173,9 @@ def _may_be_numbers(column: pa.ChunkedArray, asked: ColumnSettings) -> bool:
     """Whether it is worth a look: most columns of text are told by their first cells."""
     cells = [cell.strip() for cell in column.slice(0, 100).to_pylist() if cell]
     return all(
-        cell[:1] in "+-.,0123456789" or cell in asked.na or cell.lower() in ("na", "n/a", "nan", "null")
+        cell[:1] in "+-.,0123456789"
+        or cell in asked.na
+        or cell.lower() in ("na", "n/a", "nan", "null")
         for cell in cells
     )
 

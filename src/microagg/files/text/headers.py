@@ -1,4 +1,6 @@
-"""Whether the first row of a file holds the names of its columns or a record; names that no table can have are refused."""
+"""Whether the first row of a file holds the names of its columns or a record; names that no table
+can have are refused.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DATA = re.compile(  # a number, an amount, a date or a time
-    r"\s*[+-]?[$€£]?\s*(\d[\d.,_' ]*|[.,]\d+)([eE][+-]?\d+)?\s*[%€$£]?\s*|\s*\d{1,4}([-./]\d{1,4}){2}([T ][\d:.+Z-]*)?\s*|\s*\d{1,2}(:\d\d)+\s*"
+    r"\s*[+-]?[$€£]?\s*(\d[\d.,_' "
+    r"]*|[.,]\d+)([eE][+-]?\d+)?\s*[%€$£]?\s*|\s*\d{1,4}([-./]\d{1,4}){2}([T "
+    r"][\d:.+Z-]*)?\s*|\s*\d{1,2}(:\d\d)+\s*"
 )
 MISSING = re.compile(r"(?i)\s*(na|n/a|nan|null|\.|-)?\s*")
 SAY_WHICH = (
-    "say --no-header (in Python header=False) if it is a record, --header (header=True) if it holds names"
+    "say --no-header (in Python header=False) if it is a record, --header (header=True) if "
+    "it holds names"
 )
 NO_HEADER = "or say --no-header (in Python header=False) if it is a record"
 LOOKED_AT = 100
@@ -28,10 +33,10 @@ SHOWN = 3
 class FirstRow:
     """The first row of a file that nobody has described, to be judged by the rows below it.
 
-    A name looks like a value if it is a number or a date, or occurs again in its column. A name that is
-    none of these above a column of numbers or dates shows that the row is a header: then the row is
-    refused only where more than half of the names look like values. Without such a name, one number or
-    date is enough, or half of the names occurring again.
+    A name looks like a value if it is a number or a date, or occurs again in its column. A name
+    that is none of these above a column of numbers or dates shows that the row is a header: then
+    the row is refused only where more than half of the names look like values. Without such a name,
+    one number or date is enough, or half of the names occurring again.
 
     >>> row = FirstRow(["area", "urban"])
     >>> row.add([["1", "2"], ["urban", "rural"]])
@@ -48,23 +53,31 @@ class FirstRow:
         self._data.update(values)
         self._recurring: set[int] = set()
         self._record = 0
-        """The first record in which a name occurs again, counted from 1; 0 where none was looked for."""
+        """The first record in which a name occurs again, counted from 1; 0 where none was looked
+        for.
+        """
         self._seen = 0
         self._heads: Sequence[Sequence[str | None]] | None = None
 
     @property
     def is_mostly_data(self) -> bool:
-        """Whether more than half of the names are numbers or dates: no row below can change that."""
+        """Whether more than half of the names are numbers or dates: no row below can change
+        that.
+        """
         return 2 * len(self._data) > self._named
 
     def add(self, heads: Sequence[Sequence[str | None]], recurring: Iterable[int] = ()) -> None:
-        """Take in rows: the first cells of each column, and the columns in which their name occurs."""
+        """Take in rows: the first cells of each column, and the columns in which their name
+        occurs.
+        """
         if self._heads is None:
             self._heads = heads
         self._recurring.update(recurring)
 
     def add_table(self, table: pa.Table) -> None:
-        """Take in rows of a text file; of those that were not the first, only names that occur count."""
+        """Take in rows of a text file; of those that were not the first, only names that occur
+        count.
+        """
         columns = zip(self.names, table.columns, strict=True)
         recurring = [j for j, (name, column) in enumerate(columns) if _occurs(name, column)]
         if recurring and not self._record:
@@ -84,7 +97,9 @@ class FirstRow:
         return bool(self._data) or 2 * alike >= self._named
 
     def check_record(self, path: Path) -> None:
-        """Raise if the row looks like a record; the sentence names columns by their places and quotes nothing."""
+        """Raise if the row looks like a record; the sentence names columns by their places and
+        quotes nothing.
+        """
         if self.is_mostly_data or self.looks_like_record():
             self._refuse(path)
 
@@ -106,25 +121,31 @@ class FirstRow:
         if self._recurring - self._data:
             where = f", first in record {self._record:,}" if self._record else ""
             reasons.append(
-                f"a value that occurs again below it ({_columns(self._recurring - self._data)}{where})"
+                "a value that occurs again below it "
+                f"({_columns(self._recurring - self._data)}{where})"
             )
         raise InputError(
-            f"the first row of {str(path)!r} looks like a record: it has {' and '.join(reasons)}; {SAY_WHICH}."
+            f"the first row of {str(path)!r} looks like a record: it has "
+            f"{' and '.join(reasons)}; {SAY_WHICH}."
         )
 
 
 def check_unclear_names(names: Sequence[str], path: Path) -> None:
-    """Refuse several columns without a name, or with the same one; say where, not which: it may be a record."""
+    """Refuse several columns without a name, or with the same one; say where, not which: it may be
+    a record.
+    """
     nameless = [j for j, name in enumerate(names) if not name.strip()]
     if len(nameless) > 1:
         raise InputError(
-            f"{_columns(nameless)} of {str(path)!r} have no name in the first row; write names there, {NO_HEADER}."
+            f"{_columns(nameless)} of {str(path)!r} have no name in the first row; write "
+            f"names there, {NO_HEADER}."
         )
     first: dict[str, int] = {}
     for j, name in enumerate(names):
         if first.setdefault(name, j) != j:
             raise InputError(
-                f"the first row of {str(path)!r} has the same name more than once, in {_columns([first[name], j])}; "
+                f"the first row of {str(path)!r} has the same name more than once, in "
+                f"{_columns([first[name], j])}; "
                 f"rename one of them, {NO_HEADER}."
             )
 
@@ -138,7 +159,8 @@ def _holds_data(cells: Iterable[str | None]) -> bool:
 def _occurs(name: str, column: pa.ChunkedArray) -> bool:
     from microagg.table.columns.arrow import compute
 
-    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())  # faster than to look where
+    # faster than to look where
+    return bool(name) and bool(compute.any(compute.equal(column, name)).as_py())
 
 
 def _first_place(name: str, column: pa.ChunkedArray) -> int:

@@ -1,4 +1,6 @@
-"""Columns of a text file whose numbers are spelled otherwise than programs do: told apart, and spelled as programs do while in memory."""
+"""Columns of a text file whose numbers are spelled otherwise than programs do: told apart, and
+spelled as programs do while in memory.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,20 @@ class Spelled:
     grouped: bool = False
     """Whether their digits were in groups."""
     numbers: pa.ChunkedArray | None = None
-    """What `quasi_column` makes of it, where that is known already and nobody says what its cells mean."""
+    """What `quasi_column` makes of it, where that is known already and nobody says what its cells
+    mean.
+    """
     wrong: int = -1
-    """The first cell that is a number as programs write it, but none in the file's style; then nothing is changed."""
+    """The first cell that is a number as programs write it, but none in the file's style; then
+    nothing is changed.
+    """
 
 
-def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, asked: ColumnSettings) -> Spelled:
-    """A column of text with the numbers of the file's style spelled as programs do; others cells stay.
+def in_plain_spelling(
+    name: str, column: pa.ChunkedArray, dialect: Dialect, asked: ColumnSettings
+) -> Spelled:
+    """A column of text with the numbers of the file's style spelled as programs do; others cells
+    stay.
 
     >>> german = Dialect(decimal=",", thousands=".")
     >>> spelled = in_plain_spelling("income", pa.chunked_array([["1.200,50", "NA"]]), german, ColumnSettings())
@@ -48,7 +57,8 @@ def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, aske
     if style.is_plain or name in asked.levels:
         return Spelled(column)
     numbers = plain_numbers(column)
-    if numbers is not None and pa.types.is_integer(numbers.type):  # digits alone are numbers in every style
+    # digits alone are numbers in every style
+    if numbers is not None and pa.types.is_integer(numbers.type):
         return Spelled(column, numbers=numbers)
     others = {".", style.thousands} - {style.decimal, ""}
     if not any(has_sign(column, sign) for sign in others):
@@ -70,7 +80,11 @@ def in_plain_spelling(name: str, column: pa.ChunkedArray, dialect: Dialect, aske
 
 def with_groups(field: pa.Field, spelled: Spelled) -> pa.Field:
     """A field of numbers that remembers whether their digits were in groups."""
-    return field.with_metadata({**(field.metadata or {}), GROUPED: b"yes"}) if spelled.grouped else field
+    return (
+        field.with_metadata({**(field.metadata or {}), GROUPED: b"yes"})
+        if spelled.grouped
+        else field
+    )
 
 
 def quasi_column_in(
@@ -78,7 +92,8 @@ def quasi_column_in(
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     """A quasi-identifying column of a file in this dialect as what it means (see `quasi_column`).
 
-    Numbers that nobody said how to read are refused, unless they are said to be categories: neither guessed nor taken for text.
+    Numbers that nobody said how to read are refused, unless they are said to be categories: neither
+    guessed nor taken for text.
     """
     kind = asked.kinds.get(name)
     spelled = in_plain_spelling(name, column, dialect, asked)
@@ -101,13 +116,17 @@ def quasi_column_in(
 
 
 def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any]) -> pa.Table:
-    """A text file of a table as it was read back, with the numbers and dates of that table as programs write them.
+    """A text file of a table as it was read back, with the numbers and dates of that table as
+    programs write them.
 
     >>> written = pa.table({"wage": ["1,5"], "town": ["1,5"]})
     >>> in_plain_terms(written, pa.table({"wage": [1.5], "town": ["1,5"]}), {"decimal": ","}).to_pylist()
     [{'wage': '1.5', 'town': '1,5'}]
     """
-    style, dates = Style(options.get("decimal") or ".", options.get("thousands") or ""), options.get("dates")
+    style, dates = (
+        Style(options.get("decimal") or ".", options.get("thousands") or ""),
+        options.get("dates"),
+    )
     for place, field in enumerate(table.schema):
         column = written.column(place)
         if not is_text(column.type):
@@ -119,8 +138,14 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
         )
         if not style.is_plain and (numbers or means_numbers(field)):
             mine = matching(column, style.pattern)
-            written = written.set_column(place, field.name, pc.if_else(mine, style.plain(column), column))
-        elif dates is not None and pa.types.is_temporal(field.type) and Pattern(told=dates).fits(field.type):
+            written = written.set_column(
+                place, field.name, pc.if_else(mine, style.plain(column), column)
+            )
+        elif (
+            dates is not None
+            and pa.types.is_temporal(field.type)
+            and Pattern(told=dates).fits(field.type)
+        ):
             moments = pc.strptime(column, format=dates, unit="s", error_is_null=True)
             written = written.set_column(place, field.name, pc.cast(moments, field.type))
     return written
@@ -129,8 +154,10 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
 def _check_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
     sign = "." if dialect.decimal == "," else ","
     raise InputError(
-        f"column {name!r}, row {position + 1} (header not counted): a number that is not spelled as decimal={dialect.style.decimal!r} says; "
-        f"say thousands={sign!r} if that groups digits, or nominal=[{name!r}] if the column holds categories."
+        f"column {name!r}, row {position + 1} (header not counted): a number that is not "
+        f"spelled as decimal={dialect.style.decimal!r} says; "
+        f"say thousands={sign!r} if that groups digits, or nominal=[{name!r}] if the "
+        f"column holds categories."
     )
 
 
@@ -140,8 +167,10 @@ def _check_unclear(name: str, column: pa.ChunkedArray, asked: ColumnSettings) ->
         text = pc.utf8_trim_whitespace(column)
         odd = pc.and_(matching(text, r"^[+-]?[\d.,]"), pc.invert(matching(text, NUMBER)))
         raise InputError(
-            f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not counted): a number with a sign in it that nobody has said the "
-            f"meaning of; say decimal=',' or thousands='.' (or another sign), or nominal=[{name!r}] if the column holds categories."
+            f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not "
+            f"counted): a number with a sign in it that nobody has said the "
+            f"meaning of; say decimal=',' or thousands='.' (or another sign), or "
+            f"nominal=[{name!r}] if the column holds categories."
         )
 
 

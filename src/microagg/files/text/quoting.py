@@ -1,4 +1,6 @@
-"""Cells of a text file that mean missing because they go without quotes: NA beside quoted text, as R's write.csv has it."""
+"""Cells of a text file that mean missing because they go without quotes: NA beside quoted text, as
+R's write.csv has it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
     from microagg.files.text.decoding import Source
 
 MARKERS = ("NA", "na", "Na", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "Null", ".")
-"""Spellings of what means missing in columns of numbers; in columns of quoted text it does where it has no quotes."""
+"""Spellings of what means missing in columns of numbers; in columns of quoted text it does where it
+has no quotes.
+"""
 LOOKED_AT = 1 << 20
 MOST_CELLS = 100_000
 BLOCKS = 1 << 22, 1 << 30
@@ -41,7 +45,8 @@ def quoted_columns(source: Source, delimiter: str, names: list[str], *, header: 
 
 
 def records_in(text: str, delimiter: str, *, whole: bool) -> Iterator[list[tuple[str, bool]]]:
-    """Yield the cells of the first records, each with whether it has quotes; the last one only if the text is `whole`.
+    """Yield the cells of the first records, each with whether it has quotes; the last one only if
+    the text is `whole`.
 
     >>> list(records_in('"a",NA\\n"b",2', ",", whole=True))
     [[('"a"', True), ('NA', False)], [('"b"', True), ('2', False)]]
@@ -67,7 +72,9 @@ def columns_with_markers(table: pa.Table, names: Iterable[str]) -> list[str]:
     return [name for name in names if _any_marker(table.column(name))]
 
 
-def with_unquoted_gaps(table: pa.Table, source: Source, delimiter: str, *, header: bool) -> pa.Table:
+def with_unquoted_gaps(
+    table: pa.Table, source: Source, delimiter: str, *, header: bool
+) -> pa.Table:
     """Return a table that was read from a text file with null in place of markers without quotes.
 
     How these are written is a mark of their columns.
@@ -84,7 +91,9 @@ def with_unquoted_gaps(table: pa.Table, source: Source, delimiter: str, *, heade
 def with_gaps_at(
     table: pa.Table, source: Source, delimiter: str, places: Sequence[int], *, header: bool
 ) -> pa.Table:
-    """Return the same of a file that was just written: only the columns at these places have such gaps."""
+    """Return the same of a file that was just written: only the columns at these places have such
+    gaps.
+    """
     names = table.column_names
     wanted = [names[place] for place in places]
     masks = unquoted_markers(source, delimiter, names, wanted, header=header)
@@ -95,8 +104,12 @@ def with_gaps_at(
     return table
 
 
-def without_unquoted(column: pa.ChunkedArray, unquoted: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
-    """Return texts with null where a marker is `unquoted`, and the most frequent of these; "" where there is none."""
+def without_unquoted(
+    column: pa.ChunkedArray, unquoted: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, str]:
+    """Return texts with null where a marker is `unquoted`, and the most frequent of these; "" where
+    there is none.
+    """
     import pyarrow as pa
 
     from microagg.table.columns.arrow import compute
@@ -104,7 +117,9 @@ def without_unquoted(column: pa.ChunkedArray, unquoted: pa.ChunkedArray) -> tupl
     gone = compute.and_(unquoted, column.is_valid())
     counts = compute.value_counts(compute.filter(column, gone)).to_pylist()
     marker = min(((-each["counts"], each["values"]) for each in counts), default=(0, ""))[1]
-    return (compute.if_else(gone, pa.scalar(None, column.type), column) if marker else column), marker
+    return (
+        compute.if_else(gone, pa.scalar(None, column.type), column) if marker else column
+    ), marker
 
 
 def marked_missing(field: pa.Field, marker: str) -> pa.Field:
@@ -122,20 +137,28 @@ def marked_missing(field: pa.Field, marker: str) -> pa.Field:
 def unquoted_markers(
     source: Source, delimiter: str, names: list[str], wanted: list[str], *, header: bool
 ) -> dict[str, pa.ChunkedArray]:
-    """Read some columns of a text file once more, and return where they are empty, or hold a marker, without quotes."""
+    """Read some columns of a text file once more, and return where they are empty, or hold a
+    marker, without quotes.
+    """
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
     if not wanted:
         return {}
     convert = arrow_csv.ConvertOptions(
-        column_types={name: pa.string() for name in names}, include_columns=wanted, strings_can_be_null=True,
-        null_values=["", *MARKERS], quoted_strings_can_be_null=False,
-    )  # fmt: skip
+        column_types={name: pa.string() for name in names},
+        include_columns=wanted,
+        strings_can_be_null=True,
+        null_values=["", *MARKERS],
+        quoted_strings_can_be_null=False,
+    )
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     for block in BLOCKS:
         reading = arrow_csv.ReadOptions(
-            use_threads=False, block_size=block, column_names=names, skip_rows_after_names=int(header)
+            use_threads=False,
+            block_size=block,
+            column_names=names,
+            skip_rows_after_names=int(header),
         )
         try:
             with arrow_csv.open_csv(source.to_read(), reading, parse, convert) as reader:

@@ -1,13 +1,16 @@
-"""How columns go together, before and after: one number for each two columns of any kind, and by how much it changed.
+"""How columns go together, before and after: one number for each two columns of any kind, and by
+how much it changed.
 
-    two columns of categories       Cramér's V            √(χ² / n / (min(r, c) - 1))                    0 to 1
-    two of numbers                  Pearson's correlation                                                -1 to 1
-    one of each                     the correlation ratio η = √(variation between / all variation)       0 to 1
+    two columns of categories       Cramér's V            √(χ² / n / (min(r, c) - 1))
+    0 to 1 two of numbers                  Pearson's correlation
+    -1 to 1 one of each                     the correlation ratio η = √(variation between / all
+    variation)       0 to 1
 
-Dates are numbers, ordered levels count by their places. Nominal columns are categories, and so are columns made coarse (ranges, ancestors): the
-original's numbers are then taken in tenths. Missing, and each special code, are categories among categories; of
-numbers, the records that have both count. A column that does not vary goes with nothing: 0. r and c are the categories that
-occur. The figure is the mean absolute change over all pairs of columns; of more than 200 pairs, so many evenly
+Dates are numbers, ordered levels count by their places. Nominal columns are categories, and so are
+columns made coarse (ranges, ancestors): the original's numbers are then taken in tenths. Missing,
+and each special code, are categories among categories; of numbers, the records that have both
+count. A column that does not vary goes with nothing: 0. r and c are the categories that occur. The
+figure is the mean absolute change over all pairs of columns; of more than 200 pairs, so many evenly
 spread over the list of all pairs.
 """
 
@@ -151,7 +154,10 @@ def _cramer(x: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
         return 0.0
     cells, which = np.unique(one.astype(np.int64) * len(columns) + other, return_inverse=True)
     common = np.bincount(which, shares)
-    found = float((common**2 / (rows[cells // len(columns)] * columns[cells % len(columns)])).sum()) - 1.0
+    found = (
+        float((common**2 / (rows[cells // len(columns)] * columns[cells % len(columns)])).sum())
+        - 1.0
+    )
     return math.sqrt(min(1.0, max(0.0, found) / (fewest - 1)))
 
 
@@ -165,7 +171,8 @@ ASSOCIATIONS = Measure(
     highest=2.0,
     zero_means="Every two columns go together as before.",
     highest_means="Every two columns were correlated by 1 or −1, and are now the other way round.",
-    source="Cramér 1946 (V), Pearson (correlation, correlation ratio): mean absolute change. Ordered levels count by their places. "
+    source="Cramér 1946 (V), Pearson (correlation, correlation ratio): mean absolute change. "
+    "Ordered levels count by their places. "
     "Of more than 200 pairs of columns, 200 at most, evenly spread. Weighted.",
     compute=associations,
 )

@@ -1,15 +1,17 @@
 """Eigenvalue difference: has the shape of the cloud of records changed?
 
-λ_1 ≥ λ_2 ≥ ... are the eigenvalues of the original's correlation matrix, λ'_1 ≥ λ'_2 ≥ ... those of the release's. The
-measure is 100 Σ|λ_j - λ'_j| / Σ max(λ_j, λ'_j): 0 if they are the same, 100 if the release does not vary at all. The R package
-sdcMicro (Templ, Kowarik and Meindl 2015) adds up |λ_j - λ'_j| / λ_j instead, where one eigenvalue near 0 outweighs all
-others and the figure has no upper end; so we set the sum of the differences against the sum of what could differ.
+λ_1 ≥ λ_2 ≥ ... are the eigenvalues of the original's correlation matrix, λ'_1 ≥ λ'_2 ≥ ... those of
+the release's. The measure is 100 Σ|λ_j - λ'_j| / Σ max(λ_j, λ'_j): 0 if they are the same, 100 if
+the release does not vary at all. The R package sdcMicro (Templ, Kowarik and Meindl 2015) adds up
+|λ_j - λ'_j| / λ_j instead, where one eigenvalue near 0 outweighs all others and the figure has no
+upper end; so we set the sum of the differences against the sum of what could differ.
 
-`details["covariance"]` is the same of the covariance matrices, both in units of the original's standard deviations. When
-records are replaced by group means that one equals IL, for then Σ(λ_j - λ'_j) is the variance within groups.
+`details["covariance"]` is the same of the covariance matrices, both in units of the original's
+standard deviations. When records are replaced by group means that one equals IL, for then Σ(λ_j -
+λ'_j) is the variance within groups.
 
-A column that is constant in the original is left out; one that only the release holds constant has correlation 0 with all
-columns, itself included. With weights the matrices are weighted.
+A column that is constant in the original is left out; one that only the release holds constant has
+correlation 0 with all columns, itself included. With weights the matrices are weighted.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def _difference(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def _through_records(standard: StandardPair) -> Figure:
-    """The same where columns are more than records: A Aᵀ (columns by columns) and AᵀA have the same eigenvalues but for 0s."""
+    """The same where columns are more than records: A Aᵀ (columns by columns) and AᵀA have the same
+    eigenvalues but for 0s.
+    """
     varying, shares = ~standard.constant, standard.shares
     covariances, correlations = [], []
     for columns in (standard.before[varying], standard.after[varying]):
@@ -79,7 +83,8 @@ EIGENVALUES = Measure(
     highest=100.0,
     zero_means="The principal components of the release explain what those of the original explain.",
     highest_means="The release no longer varies at all.",
-    source="After the eigen measure of sdcMicro (Templ, Kowarik and Meindl 2015), as Σ|λ - λ'| / Σ max(λ, λ') on correlations.",
+    source="After the eigen measure of sdcMicro (Templ, Kowarik and Meindl 2015), as Σ|λ - λ'| "
+    "/ Σ max(λ, λ') on correlations.",
     compute=eigenvalue_difference,
     needs="numbers",
 )

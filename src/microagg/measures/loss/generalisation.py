@@ -1,17 +1,23 @@
-"""The figures of tools that generalise (intervals and parents in place of values), for a comparison with them.
+"""The figures of tools that generalise (intervals and parents in place of values), for a comparison
+with them.
 
-Discernibility (Bayardo and Agrawal 2005): each record is charged the size of its class, Σ |E|² over classes E; a record of a class
-smaller than k counts as suppressed and is charged all n. In percent of n², the charge where all records are alike.
+Discernibility (Bayardo and Agrawal 2005): each record is charged the size of its class, Σ |E|² over
+classes E; a record of a class smaller than k counts as suppressed and is charged all n. In percent
+of n², the charge where all records are alike.
 
-Granularity (Iyengar 2002): a cell is charged the share of the column's range that its interval covers. A class that shares a mean
-would have to be given the interval from its least to its largest original value; the charge of a column is the mean of
-(max_E - min_E) / (max - min) over records, 0 for a constant column.
+Granularity (Iyengar 2002): a cell is charged the share of the column's range that its interval
+covers. A class that shares a mean would have to be given the interval from its least to its largest
+original value; the charge of a column is the mean of (max_E - min_E) / (max - min) over records, 0
+for a constant column.
 
-Entropy (non-uniform; Gionis and Tassa 2009, after de Waal and Willenborg 1999): a cell is charged the information that is missing to get the
-original value x back from the released value y, -log2 Pr(x | y), Pr from the counts of both in this column. In percent of what is missing
-where a column is suppressed, -log2 Pr(x).
+Entropy (non-uniform; Gionis and Tassa 2009, after de Waal and Willenborg 1999): a cell is charged
+the information that is missing to get the original value x back from the released value y, -log2
+Pr(x | y), Pr from the counts of both in this column. In percent of what is missing where a column
+is suppressed, -log2 Pr(x).
 
-Granularity is of numbers without gaps, the others of columns of any kind; a gap is a value. Figures are means over columns (entropy: all that is missing over all that there was). Weights count records, but in discernibility.
+Granularity is of numbers without gaps, the others of columns of any kind; a gap is a value. Figures
+are means over columns (entropy: all that is missing over all that there was). Weights count
+records, but in discernibility.
 """
 
 from __future__ import annotations
@@ -19,7 +25,12 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.measures.measure import Figure, Measure, Pair, columns_of
-from microagg.measures.risk.classes import ClassSizes, ReleasedClasses, classes_of, columns_to_compare
+from microagg.measures.risk.classes import (
+    ClassSizes,
+    ReleasedClasses,
+    classes_of,
+    columns_to_compare,
+)
 
 
 def discernibility(pair: Pair) -> Figure:
@@ -73,7 +84,8 @@ def granularity(pair: Pair) -> Figure:
 
 
 def entropy(pair: Pair) -> Figure:
-    """The information that is missing to get the original values back, in percent of all that there was.
+    """The information that is missing to get the original values back, in percent of all that
+    there was.
 
     >>> pair = Pair(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.5], [1.5], [3.5], [3.5]]), ("age",))
     >>> entropy(pair).value, entropy(pair).details
@@ -83,12 +95,14 @@ def entropy(pair: Pair) -> Figure:
     missing, there = np.empty(len(pair.quasi)), np.empty(len(pair.quasi))
     for j in range(len(pair.quasi)):
         before, after = (
-            classes_of(columns_to_compare(columns_of(cells, [j]))) for cells in (pair.before, pair.after)
+            classes_of(columns_to_compare(columns_of(cells, [j])))
+            for cells in (pair.before, pair.after)
         )
         joint = classes_of([before.labels, after.labels])
         there[j] = _bits(before, shares)
         missing[j] = _bits(joint, shares) - _bits(after, shares)
-        if len(joint) == len(after) or there[j] == 0.0:  # every released value stands for one original value
+        # every released value stands for one original value
+        if len(joint) == len(after) or there[j] == 0.0:
             missing[j] = 0.0
     missing = np.clip(missing, 0.0, there)
     charges = 100.0 * np.divide(missing, there, out=np.zeros(len(there)), where=there > 0.0)
@@ -120,10 +134,13 @@ DISCERNIBILITY = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
-    zero_means="The table has no records; with n records the least is 100 / n, each alone in its class.",
+    zero_means="The table has no records; with n records the least is 100 / n, each alone in its "
+    "class.",
     highest_means="All records are alike, or in classes smaller than k.",
-    source="Bayardo and Agrawal 2005: a record is charged the size of its class, all records where that is smaller than k. "
-    "In percent of the squared number of records; the sum itself is among the details. Not weighted. A figure for "
+    source="Bayardo and Agrawal 2005: a record is charged the size of its class, all records "
+    "where that is smaller than k. "
+    "In percent of the squared number of records; the sum itself is among the details. "
+    "Not weighted. A figure for "
     "comparisons with tools that generalise: it counts classes and does not look at values.",
     compute=discernibility,
     of="release",
@@ -139,7 +156,8 @@ GRANULARITY = Measure(
     highest=100.0,
     zero_means="All records of a class had the same values.",
     highest_means="Every class holds the least and the largest value of every column.",
-    source="Iyengar 2002 (loss metric), with the interval from the least to the largest original value of a class: what a tool "
+    source="Iyengar 2002 (loss metric), with the interval from the least to the largest "
+    "original value of a class: what a tool "
     "that generalises would have to write for the same classes.",
     compute=granularity,
     of="record",
@@ -156,7 +174,8 @@ ENTROPY = Measure(
     highest=100.0,
     zero_means="Each released value of a column stands for one original value.",
     highest_means="Released values tell nothing of the original ones.",
-    source="Non-uniform entropy: de Waal and Willenborg 1999; Gionis and Tassa 2009. Column by column, chances counted on both "
+    source="Non-uniform entropy: de Waal and Willenborg 1999; Gionis and Tassa 2009. Column by "
+    "column, chances counted on both "
     "tables; in percent of the entropy of the original columns.",
     compute=entropy,
 )

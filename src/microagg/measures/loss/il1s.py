@@ -1,12 +1,14 @@
 """IL1s: how far the records moved, in units of √2 standard deviations.
 
-IL1s = Σ_i (1/q) Σ_j |x_ij - x'_ij| / (√2 S_j) over records i and q columns j, as printed by Abidi, Ben Yahia and Perera 2020,
-equation 1. The sum grows with the number of records, though the paper's words call it a mean; so it is also given per record,
-in percent: 100 / n times that. Both have a figure per column (the sum without 1/q), whose mean is the whole.
+IL1s = Σ_i (1/q) Σ_j |x_ij - x'_ij| / (√2 S_j) over records i and q columns j, as printed by Abidi,
+Ben Yahia and Perera 2020, equation 1. The sum grows with the number of records, though the paper's
+words call it a mean; so it is also given per record, in percent: 100 / n times that. Both have a
+figure per column (the sum without 1/q), whose mean is the whole.
 
-Readings: S_j is the sample standard deviation (n - 1) of the original column, as in the R package the paper used. With
-weights a record's term counts w_i times, 100 / n becomes 100 / Σw, and S_j² is the weighted population variance times
-n / (n - 1). A constant column has S_j = 1, and adds nothing unless the release has changed it.
+Readings: S_j is the sample standard deviation (n - 1) of the original column, as in the R package
+the paper used. With weights a record's term counts w_i times, 100 / n becomes 100 / Σw, and S_j² is
+the weighted population variance times n / (n - 1). A constant column has S_j = 1, and adds nothing
+unless the release has changed it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def il1s(pair: Pair) -> Figure:
     deviations = math.sqrt(2.0) * np.where(standard.constant, 1.0, sample)
     total = n if pair.weights is None else float(np.sum(pair.weights))
     columns_of_both = zip(standard.before, standard.after, strict=True)
-    moved = np.array([mean(np.abs(before - after), standard.shares) for before, after in columns_of_both])
+    moved = np.array(
+        [mean(np.abs(before - after), standard.shares) for before, after in columns_of_both]
+    )
     columns = total * moved / deviations
     return Figure(float(np.mean(columns)), dict(zip(pair.names, columns.tolist(), strict=True)))
 
@@ -47,7 +51,8 @@ def il1s_percent(pair: Pair) -> Figure:
     figure = pair.once(il1s)
     total = len(pair.original) if pair.weights is None else float(np.sum(pair.weights))
     return Figure(
-        100.0 * figure.value / total, {name: 100.0 * x / total for name, x in figure.columns.items()}
+        100.0 * figure.value / total,
+        {name: 100.0 * x / total for name, x in figure.columns.items()},
     )
 
 

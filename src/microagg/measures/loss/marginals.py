@@ -1,13 +1,15 @@
 """How far the distribution of each single column has moved: Kolmogorov-Smirnov and Wasserstein.
 
-F_j and F'_j are the (weighted) shares of records up to a value in column j of the original and of the release.
+F_j and F'_j are the (weighted) shares of records up to a value in column j of the original and of
+the release.
 
-    Kolmogorov-Smirnov   max |F_j - F'_j|           0 to 1
-    Wasserstein          ∫ |F_j - F'_j| dx / σ_j    in standard deviations (population) of the original
+    Kolmogorov-Smirnov   max |F_j - F'_j|           0 to 1 Wasserstein          ∫ |F_j - F'_j| dx /
+    σ_j    in standard deviations (population) of the original
 
-The figure is the mean over columns, `details["largest"]` the largest column's. Values closer than 1e-9 standard deviations,
-or than rounding of numbers of that size allows to tell apart, count as equal: a mean of equal numbers may miss them by a
-last digit, and must not look like another value. A constant column has σ_j = 1.
+The figure is the mean over columns, `details["largest"]` the largest column's. Values closer than
+1e-9 standard deviations, or than rounding of numbers of that size allows to tell apart, count as
+equal: a mean of equal numbers may miss them by a last digit, and must not look like another value.
+A constant column has σ_j = 1.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ def kolmogorov_smirnov(pair: Pair) -> Figure:
 
 
 def wasserstein(pair: Pair) -> Figure:
-    """How far values have to be carried to turn one distribution into the other, in standard deviations.
+    """How far values have to be carried to turn one distribution into the other, in standard
+    deviations.
 
     >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
     >>> wasserstein(pair).value
@@ -41,7 +44,9 @@ def wasserstein(pair: Pair) -> Figure:
 
 
 def _distances(pair: Pair) -> list[tuple[float, float]]:
-    """Of each column the largest difference of the distribution functions, and the area between them."""
+    """Of each column the largest difference of the distribution functions, and the area between
+    them.
+    """
     standard, found = pair.standard, []
     for j in range(len(pair.names)):
         gaps, heights = _differences(standard, j)
@@ -60,7 +65,9 @@ def _differences(standard: StandardPair, j: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _figure(found: list[float], names: tuple[str, ...]) -> Figure:
-    return Figure(float(np.mean(found)), dict(zip(names, found, strict=True)), {"largest": max(found)})
+    return Figure(
+        float(np.mean(found)), dict(zip(names, found, strict=True)), {"largest": max(found)}
+    )
 
 
 KOLMOGOROV_SMIRNOV = Measure(
@@ -73,7 +80,8 @@ KOLMOGOROV_SMIRNOV = Measure(
     highest=1.0,
     zero_means="Each column holds the same values as before, equally often.",
     highest_means="Each column's released values lie all above, or all below, the original ones.",
-    source="Kolmogorov 1933, Smirnov 1948; weighted shares, values equal up to rounding count as equal.",
+    source="Kolmogorov 1933, Smirnov 1948; weighted shares, values equal up to rounding count "
+    "as equal.",
     compute=kolmogorov_smirnov,
     needs="numbers",
 )

@@ -1,10 +1,13 @@
-"""Loss of a release of any columns: from the original to the released cells, on the encoding that was searched.
+"""Loss of a release of any columns: from the original to the released cells, on the encoding that
+was searched.
 
-IL = 100 SSE / SST. SSE adds up the squared distances between the cells of each record before and after, column by column: a changed
-nominal cell counts the squared distance of its two values, an atom counts as encoded, a released number between two
-ranks lies between their places. Ranges and ancestors have no point; there the variation within groups counts. All is counted on the exact
-encoding, also where a search used near-orthogonal codes. IL_within is the variation within groups around their centroids: what
-a search lowers and a bound bounds. IL is at least that; modes, medians and rounding add to it.
+IL = 100 SSE / SST. SSE adds up the squared distances between the cells of each record before and
+after, column by column: a changed nominal cell counts the squared distance of its two values, an
+atom counts as encoded, a released number between two ranks lies between their places. Ranges and
+ancestors have no point; there the variation within groups counts. All is counted on the exact
+encoding, also where a search used near-orthogonal codes. IL_within is the variation within groups
+around their centroids: what a search lowers and a bound bounds. IL is at least that; modes, medians
+and rounding add to it.
 """
 
 from __future__ import annotations
@@ -17,8 +20,11 @@ from microagg.table.encoder import Space
 from microagg.table.variable import Cells
 
 
-def loss_of_release(space: Space, before: Cells, after: Cells, labels: np.ndarray) -> dict[str, float]:
-    """IL, SSE and IL_within of a release; labels are one per record, or one per record and column.
+def loss_of_release(
+    space: Space, before: Cells, after: Cells, labels: np.ndarray
+) -> dict[str, float]:
+    """IL, SSE and IL_within of a release; labels are one per record, or one per record and
+    column.
 
     >>> before = Cells.plain(np.array([[0.0], [2.0], [10.0], [12.0]]), ["age"])
     >>> after = Cells.plain(np.array([[1.0], [1.0], [11.0], [11.0]]), ["age"])
@@ -35,11 +41,14 @@ def loss_of_release(space: Space, before: Cells, after: Cells, labels: np.ndarra
         sse = sums.rounded(sums.column_sums(errors.reshape(-1, 1)), 0)
         loss = {"IL": _percent(sse, total), "SSE": sse}
         if _one_record(after):
-            loss["IL"] = min(loss["IL"], 100.0)  # one record for all: all is lost, and no more than all
+            # one record for all: all is lost, and no more than all
+            loss["IL"] = min(loss["IL"], 100.0)
     return {**loss, "IL_within": within}
 
 
-def loss_by_column(space: Space, before: Cells, after: Cells, labels: np.ndarray) -> dict[str, float]:
+def loss_by_column(
+    space: Space, before: Cells, after: Cells, labels: np.ndarray
+) -> dict[str, float]:
     """IL of each column by itself, in percent; 0 for a column that does not vary.
 
     >>> before = Cells.plain(np.array([[0.0, 5.0], [2.0, 5.0]]), ["age", "rent"])

@@ -1,20 +1,26 @@
-"""What can still be learnt: models fitted on the release, tried on the original, against models fitted on the original.
+"""What can still be learnt: models fitted on the release, tried on the original, against models
+fitted on the original.
 
-Both split the records the same way, by record number alone: record i (from 0) is held out if 2654435761 i mod 2³² is below
-2³²/3, which takes a third of the records, evenly and without a period that survey data could share. A model sees the
-training records of the original or of the release; both are tried on the held-out records of the ORIGINAL. The score of each
-is compared with that of knowing nothing, and what the original's model gains over that is what can be kept: 100 means all of
-it, 0 nothing. A gain beyond the original's counts as all. Several targets are pooled: kept gains added up, over gains added up.
+Both split the records the same way, by record number alone: record i (from 0) is held out if
+2654435761 i mod 2³² is below 2³²/3, which takes a third of the records, evenly and without a period
+that survey data could share. A model sees the training records of the original or of the release;
+both are tried on the held-out records of the ORIGINAL. The score of each is compared with that of
+knowing nothing, and what the original's model gains over that is what can be kept: 100 means all of
+it, 0 nothing. A gain beyond the original's counts as all. Several targets are pooled: kept gains
+added up, over gains added up.
 
-Regression: each column in turn is predicted from all others by least squares; the score is R² (1 - squared errors / squared
-deviations from the held-out mean), 0 if that is negative. Classification: each confidential column of categories, ordered ones
-as well, is predicted from the quasi-identifiers by linear discriminant analysis: the class whose centroid is nearest in the
-Mahalanobis distance within classes, counting how common it is (its share enters as a logarithm; ties go to the lower code);
-the score is the share classified rightly beyond that of always guessing the commonest class of the training records.
+Regression: each column in turn is predicted from all others by least squares; the score is R² (1 -
+squared errors / squared deviations from the held-out mean), 0 if that is negative. Classification:
+each confidential column of categories, ordered ones as well, is predicted from the
+quasi-identifiers by linear discriminant analysis: the class whose centroid is nearest in the
+Mahalanobis distance within classes, counting how common it is (its share enters as a logarithm;
+ties go to the lower code); the score is the share classified rightly beyond that of always guessing
+the commonest class of the training records.
 
-All columns are in units of the original's standard deviations, and 1e-6 is added to the variance of every predictor: columns
-that determine each other, or no longer vary, do no harm. Where the original's model gains nothing (one column; no relation; a
-confidential column that cannot be predicted) nothing can be lost: 100. Weights count in fits and in scores.
+All columns are in units of the original's standard deviations, and 1e-6 is added to the variance of
+every predictor: columns that determine each other, or no longer vary, do no harm. Where the
+original's model gains nothing (one column; no relation; a confidential column that cannot be
+predicted) nothing can be lost: 100. Weights count in fits and in scores.
 """
 
 from __future__ import annotations
@@ -62,7 +68,9 @@ def regression_kept(pair: Pair) -> Figure:
 
 
 def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
-    """R² of each column on the held-out original, for least squares on the training records of `columns`."""
+    """R² of each column on the held-out original, for least squares on the training records of
+    `columns`.
+    """
     trial = held_out(columns.shape[1])
     if trial.all():
         return [0.0] * len(columns)
@@ -76,14 +84,18 @@ def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
     for target, errors in enumerate(left):
         total = float(mean((tried[target] - mean(tried[target], weights)) ** 2, weights))
         remaining = float(mean(errors**2, weights))
-        found.append(max(0.0, 1.0 - remaining / total) if total > standard.rounding[target] ** 2 else 0.0)
+        found.append(
+            max(0.0, 1.0 - remaining / total) if total > standard.rounding[target] ** 2 else 0.0
+        )
     return found
 
 
 def _left_over(
     known: np.ndarray, centres: np.ndarray, shares: np.ndarray, tried: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """What the prediction of each column from all others leaves over. `tried` is measured from the centres of `known`."""
+    """What the prediction of each column from all others leaves over. `tried` is measured from the
+    centres of `known`.
+    """
     d = len(known)
     if d > WIDE:
         yield from _left_over_of_many(known - centres[:, None], shares, tried)
@@ -97,10 +109,11 @@ def _left_over(
 
 
 def _left_over_of_many(known: np.ndarray, shares: np.ndarray, tried: np.ndarray) -> np.ndarray:
-    """The same from one inverse instead of one system a column: with P = (C + ridge)⁻¹ it is (P x)_j / P_jj for column j.
+    """The same from one inverse instead of one system a column: with P = (C + ridge)⁻¹ it is (P
+    x)_j / P_jj for column j.
 
-    Where the known records are fewer than columns, C = A Aᵀ for an A with a column for each of them, and the inverse comes
-    from the smaller side: ridge P = I - A (AᵀA + ridge)⁻¹ Aᵀ.
+    Where the known records are fewer than columns, C = A Aᵀ for an A with a column for each of
+    them, and the inverse comes from the smaller side: ridge P = I - A (AᵀA + ridge)⁻¹ Aᵀ.
     """
     d, n = known.shape
     if n >= d:
@@ -149,12 +162,16 @@ def _right_guesses(standard: StandardPair, codes: np.ndarray, trial: np.ndarray)
     classes, members = np.unique(codes[~trial], return_inverse=True)
     commonest = classes[np.argmax(np.bincount(members, weights=standard.shares[~trial]))]
     return float(
-        np.sum(standard.shares[trial] * (codes[trial] == commonest)) / np.sum(standard.shares[trial])
+        np.sum(standard.shares[trial] * (codes[trial] == commonest))
+        / np.sum(standard.shares[trial])
     )
 
 
-def _right(standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial: np.ndarray) -> float:
-    """The share of held-out records of the original that a discriminant fitted on `columns` classifies rightly.
+def _right(
+    standard: StandardPair, columns: np.ndarray, codes: np.ndarray, trial: np.ndarray
+) -> float:
+    """The share of held-out records of the original that a discriminant fitted on `columns`
+    classifies rightly.
 
     O(records · classes · columns) time, O(records · columns) memory.
     """
@@ -185,7 +202,9 @@ def _turned(axes: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.array([np.sum(axis[:, None] * columns, axis=0) for axis in axes.T])
 
 
-def _kept(original: Mapping[str, float], released: Mapping[str, float], details: dict[str, float]) -> Figure:
+def _kept(
+    original: Mapping[str, float], released: Mapping[str, float], details: dict[str, float]
+) -> Figure:
     gains = {name: gain if gain > _NO_GAIN else 0.0 for name, gain in original.items()}
     kept = {name: min(max(released[name], 0.0), gain) for name, gain in gains.items()}
     columns = {name: 100.0 * (kept[name] / gain) if gain else 100.0 for name, gain in gains.items()}
@@ -205,9 +224,12 @@ REGRESSION_KEPT = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=100.0,
-    zero_means="A regression fitted on the release predicts original records no better than their mean does.",
-    highest_means="A regression fitted on the release predicts original records as well as one fitted on the original.",
-    source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with least squares and R².",
+    zero_means="A regression fitted on the release predicts original records no better than their "
+    "mean does.",
+    highest_means="A regression fitted on the release predicts original records as well as one fitted "
+    "on the original.",
+    source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
+    "least squares and R².",
     compute=regression_kept,
     needs="numbers",
 )
@@ -220,9 +242,12 @@ CLASSIFICATION_KEPT = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=100.0,
-    zero_means="A classifier fitted on the release is no better on original records than guessing the commonest class.",
-    highest_means="A classifier fitted on the release is as good on original records as one fitted on the original.",
-    source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with linear discriminants (Fisher 1936).",
+    zero_means="A classifier fitted on the release is no better on original records than guessing "
+    "the commonest class.",
+    highest_means="A classifier fitted on the release is as good on original records as one fitted on "
+    "the original.",
+    source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
+    "linear discriminants (Fisher 1936).",
     compute=classification_kept,
     needs="categories",
 )

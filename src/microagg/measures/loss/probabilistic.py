@@ -1,27 +1,33 @@
-"""The five probabilistic measures: could the release's statistics be those of a sample from the original?
+"""The five probabilistic measures: could the release's statistics be those of a sample from the
+original?
 
-Source: Mateo-Sanz, Domingo-Ferrer and Sebé 2005, "Probabilistic information loss measures in confidentiality protection of
-continuous microdata" (Data Mining and Knowledge Discovery 11). The original is taken for the population and the release for
-a sample of n records from it. For a statistic that is θ in the original and θ' in the release, Z = (θ' - θ) / √Var is then
-nearly N(0, 1), and PIL = 100 · 2 P(0 ≤ Z ≤ |θ' - θ| / √Var): 0 if it is the same, near 100 if sampling could hardly explain it.
+Source: Mateo-Sanz, Domingo-Ferrer and Sebé 2005, "Probabilistic information loss measures in
+confidentiality protection of continuous microdata" (Data Mining and Knowledge Discovery 11). The
+original is taken for the population and the release for a sample of n records from it. For a
+statistic that is θ in the original and θ' in the release, Z = (θ' - θ) / √Var is then nearly N(0,
+1), and PIL = 100 · 2 P(0 ≤ Z ≤ |θ' - θ| / √Var): 0 if it is the same, near 100 if sampling could
+hardly explain it.
 
-Our reading, with μ_rs the central moment of orders r and s of two columns of the ORIGINAL (population moments, divided by n):
+Our reading, with μ_rs the central moment of orders r and s of two columns of the ORIGINAL
+(population moments, divided by n):
 
-    means         Var = μ_2 / n
-    variances     Var = (μ_4 - μ_2²) / n
-    covariances   Var = (μ_22 - μ_11²) / n
-    correlations  Var = ρ²/n · [μ_22/μ_11² + (μ_40/μ_20² + μ_04/μ_02² + 2 μ_22/(μ_20 μ_02))/4 - (μ_31/μ_20 + μ_13/μ_02)/μ_11]
-    quantiles     Var = q (1 - q) / (n f(Q_q)²) for q = 5 %, 10 %, ..., 95 %
+    means         Var = μ_2 / n variances     Var = (μ_4 - μ_2²) / n covariances   Var = (μ_22 -
+    μ_11²) / n correlations  Var = ρ²/n · [μ_22/μ_11² + (μ_40/μ_20² + μ_04/μ_02² + 2 μ_22/(μ_20
+    μ_02))/4 - (μ_31/μ_20 + μ_13/μ_02)/μ_11] quantiles     Var = q (1 - q) / (n f(Q_q)²) for q = 5
+    %, 10 %, ..., 95 %
 
-Q_q is the smallest value whose share of records up to it is at least q; f a Gaussian kernel estimate from the original with
-Silverman's width 0.9 min(σ, IQR/1.34) n^(-1/5) (σ alone where the quartiles coincide). A measure is the plain mean over its
-statistics: columns, pairs of different columns, or columns and quantiles; per column it is the mean over those it is part of.
+Q_q is the smallest value whose share of records up to it is at least q; f a Gaussian kernel
+estimate from the original with Silverman's width 0.9 min(σ, IQR/1.34) n^(-1/5) (σ alone where the
+quartiles coincide). A measure is the plain mean over its statistics: columns, pairs of different
+columns, or columns and quantiles; per column it is the mean over those it is part of.
 
-With weights all moments, shares and the density are weighted and n is Kish's effective number (Σw)²/Σw².
+With weights all moments, shares and the density are weighted and n is Kish's effective number
+(Σw)²/Σw².
 
-Where Var is 0 (a constant column; perfect correlation), any difference beyond rounding counts 100. A correlation that the
-original does not have (a constant column) is left out; one that only the release no longer has counts 100. Without a pair of
-columns, covariances and correlations lose 0. Means are what microaggregation keeps: all records at the mean lose 0 there.
+Where Var is 0 (a constant column; perfect correlation), any difference beyond rounding counts 100.
+A correlation that the original does not have (a constant column) is left out; one that only the
+release no longer has counts 100. Without a pair of columns, covariances and correlations lose 0.
+Means are what microaggregation keeps: all records at the mean lose 0 there.
 """
 
 from __future__ import annotations
@@ -31,7 +37,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from microagg.measures.loss.standardise import NEAR, NEGLIGIBLE, StandardPair, is_wide, mean, mean_products
+from microagg.measures.loss.standardise import (
+    NEAR,
+    NEGLIGIBLE,
+    StandardPair,
+    is_wide,
+    mean,
+    mean_products,
+)
 from microagg.measures.measure import Figure, Measure, Pair
 
 QUANTILES = np.arange(5, 100, 5) / 100.0
@@ -127,7 +140,9 @@ def quantiles_loss(pair: Pair) -> Figure:
 def _losses(
     moved: np.ndarray, variances: np.ndarray, size: float, rounding: np.ndarray | float
 ) -> np.ndarray:
-    """PIL in percent of statistics that moved by so much and have these variances in a sample of one record."""
+    """PIL in percent of statistics that moved by so much and have these variances in a sample of
+    one record.
+    """
     moved = np.where(np.abs(moved) <= rounding, 0.0, np.abs(moved))
     variable = variances > _NO_VARIANCE
     scores = moved * np.sqrt(size / np.where(variable, variances, 1.0))
@@ -142,7 +157,9 @@ def _centred(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def _pairs(columns: np.ndarray) -> Iterator[tuple[int, slice]]:
-    """Every pair of different rows once: a row, and some of those after it, together of a size that memory has room for."""
+    """Every pair of different rows once: a row, and some of those after it, together of a size that
+    memory has room for.
+    """
     d, n = columns.shape
     step = max(1, TOGETHER // n)
     for i in range(d):
@@ -158,13 +175,16 @@ def _variances_of_covariances(standard: StandardPair) -> np.ndarray:
     variances = np.zeros((len(centred), len(centred)))
     for i, later in _pairs(centred):
         product = centred[i] * centred[later]
-        variances[i, later] = mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+        variances[i, later] = (
+            mean(product**2, standard.shares) - mean(product, standard.shares) ** 2
+        )
     return variances
 
 
 def _variances_of_correlations(rho: np.ndarray, standard: StandardPair) -> np.ndarray:
     """(d, d), above the diagonal: those of a sample of one record."""
-    centred = _centred(standard.before, standard.shares)  # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    # deviations are 1: μ_20 = μ_02 = 1 and μ_11 = ρ
+    centred = _centred(standard.before, standard.shares)
     fourth = mean(centred**4, standard.shares)
     if is_wide(centred):
         mixed = mean_products(centred**2, centred**2, standard.shares)
@@ -176,11 +196,15 @@ def _variances_of_correlations(rho: np.ndarray, standard: StandardPair) -> np.nd
         own, product = rho[i, later], centred[i] * centred[later]
         mixed = mean(product**2, standard.shares)
         skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
-        variances[i, later] = mixed + own**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - own * skewed
+        variances[i, later] = (
+            mixed + own**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - own * skewed
+        )
     return variances
 
 
-def _losses_of_pairs(moved: np.ndarray, variances: np.ndarray, standard: StandardPair) -> np.ndarray:
+def _losses_of_pairs(
+    moved: np.ndarray, variances: np.ndarray, standard: StandardPair
+) -> np.ndarray:
     """(d, d): PIL in percent of statistics of pairs, above the diagonal; 0 elsewhere."""
     losses = np.zeros(moved.shape)
     step = max(1, NEAR // max(1, len(moved)))
@@ -209,7 +233,8 @@ def _quantiles(column: np.ndarray, shares: np.ndarray, quantiles: np.ndarray) ->
     else:
         order = np.argsort(column, kind="stable")
         ascending, summed = column[order], np.cumsum(shares[order])
-    # a share that should equal a quantile may fall short of it by rounding, never by as much as a record's own share
+    # a share that should equal a quantile may fall short of it by rounding, never by as much as a
+    # record's own share
     places = np.searchsorted(summed, quantiles - NEGLIGIBLE)
     return ascending[np.minimum(places, len(column) - 1)]
 
@@ -248,7 +273,9 @@ def _figure_of_pairs(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
     upper, both = losses[above], np.where(above, losses, losses.T)
     np.fill_diagonal(both, np.nan)
     columns = {name: _mean_or_nothing(own) for name, own in zip(names, both, strict=True)}
-    return Figure(_mean_or_nothing(upper), columns, {"largest": float(np.nanmax(upper, initial=0.0))})
+    return Figure(
+        _mean_or_nothing(upper), columns, {"largest": float(np.nanmax(upper, initial=0.0))}
+    )
 
 
 def _mean_or_nothing(values: np.ndarray) -> float:
@@ -267,8 +294,10 @@ def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:
         lowest=0.0,
         highest=100.0,
         zero_means=f"The release has the {statistics} of the original.",
-        highest_means=f"No sample of that many records would have {statistics} so far from the original's.",
-        source="Mateo-Sanz, Domingo-Ferrer and Sebé 2005; variances of the statistics as written in the module.",
+        highest_means=f"No sample of that many records would have {statistics} so far from the "
+        f"original's.",
+        source="Mateo-Sanz, Domingo-Ferrer and Sebé 2005; variances of the statistics as "
+        "written in the module.",
         compute=compute,
         needs="numbers",
     )

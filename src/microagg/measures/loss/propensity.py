@@ -1,17 +1,23 @@
-"""Can original and released records be told apart: the mean squared error of propensity scores (pMSE).
+"""Can original and released records be told apart: the mean squared error of propensity scores
+(pMSE).
 
-Both tables are put together, N = 2n records, half of them released. A logistic regression estimates from a record's values the chance
-p_i that it is a released one. Where it cannot tell, all p_i are 1/2.
+Both tables are put together, N = 2n records, half of them released. A logistic regression estimates
+from a record's values the chance p_i that it is a released one. Where it cannot tell, all p_i are
+1/2.
 
     pMSE = 1/N Σ (p_i - 1/2)²        0 to 1/4
 
-The regression sees each column, its square and the products of columns: means alone would not do, for a release of group means
-keeps them. All terms have mean 0 and deviation 1 over both tables together; with more than 12 columns products are left out, with more
-than 64 only those 64 columns count that changed most (mean squared change in standard deviations; ties to the first). The coefficients
-maximise the mean log-likelihood less 1e-5 / 2 times the sum of their squares, the intercept's left out: so they exist where the tables can be
-told apart for sure, too, and columns that determine each other do no harm. Newton's method, with steps halved until they help.
+The regression sees each column, its square and the products of columns: means alone would not do,
+for a release of group means keeps them. All terms have mean 0 and deviation 1 over both tables
+together; with more than 12 columns products are left out, with more than 64 only those 64 columns
+count that changed most (mean squared change in standard deviations; ties to the first). The
+coefficients maximise the mean log-likelihood less 1e-5 / 2 times the sum of their squares, the
+intercept's left out: so they exist where the tables can be told apart for sure, too, and columns
+that determine each other do no harm. Newton's method, with steps halved until they help.
 
-Categories and gaps count as the axes that they are encoded as; columns released as ranges or ancestors are left out. Of more than 10,000 records so many are taken, the same of both tables, by record number alone. Weights count records.
+Categories and gaps count as the axes that they are encoded as; columns released as ranges or
+ancestors are left out. Of more than 10,000 records so many are taken, the same of both tables, by
+record number alone. Weights count records.
 """
 
 from __future__ import annotations
@@ -47,7 +53,11 @@ def propensity(pair: Pair) -> Figure:
     0.25
     """
     chosen = spread_out(len(pair.original), RECORDS)
-    weights = np.ones(len(chosen)) if pair.weights is None else np.asarray(pair.weights, np.float64)[chosen]
+    weights = (
+        np.ones(len(chosen))
+        if pair.weights is None
+        else np.asarray(pair.weights, np.float64)[chosen]
+    )
     shares = weights / weights.sum()
     before, after = _columns(pair)
     error, terms = propensity_error(before[:, chosen], after[:, chosen], shares)
@@ -71,10 +81,14 @@ def _columns(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     return space.points(pair.before).T, space.points(pair.after).T
 
 
-def propensity_error(before: np.ndarray, after: np.ndarray, shares: np.ndarray) -> tuple[float, int]:
-    """The pMSE of two tables, and how many terms the regression has; a row of `before` and `after` for each column.
+def propensity_error(
+    before: np.ndarray, after: np.ndarray, shares: np.ndarray
+) -> tuple[float, int]:
+    """The pMSE of two tables, and how many terms the regression has; a row of `before` and `after`
+    for each column.
 
-    Any numbers serve, those that categories were encoded as, too: columns are brought to one scale here.
+    Any numbers serve, those that categories were encoded as, too: columns are brought to one scale
+    here.
 
     >>> coin = np.array([[0.0, 1.0, 0.0, 1.0]])
     >>> propensity_error(coin, coin[:, ::-1], np.full(4, 0.25))
@@ -98,7 +112,9 @@ def spread_out(n: int, at_most: int) -> np.ndarray:
 
 
 def _terms(before: np.ndarray, after: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """(terms, 2, n): columns, squares and products of both tables, each with mean 0 and deviation 1; none that is constant."""
+    """(terms, 2, n): columns, squares and products of both tables, each with mean 0 and deviation
+    1; none that is constant.
+    """
     both = np.stack([before, after], axis=1)
     if len(both) > WIDE:
         change = mean((after - before) ** 2, shares)
@@ -126,7 +142,9 @@ def _scaled(term: np.ndarray, shares: np.ndarray) -> np.ndarray | None:
 
 
 def _scores(terms: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """(2, n): the estimated chance of each original and of each released record to be a released one."""
+    """(2, n): the estimated chance of each original and of each released record to be a released
+    one.
+    """
     t, _, n = terms.shape
     x = np.concatenate([np.ones((1, 2, n)), terms])
     penalty = np.append(0.0, np.full(t, PENALTY))
@@ -134,8 +152,11 @@ def _scores(terms: np.ndarray, shares: np.ndarray) -> np.ndarray:
     slopes = np.zeros(t + 1)
     for _ in range(_STEPS):
         scores = _chances(x, slopes)
-        # originals and releases are added record by record first: equal tables cancel out to the last bit
-        gradient = np.sum(shares * np.sum((sides - scores) * x, axis=1), axis=1) / 2.0 - penalty * slopes
+        # originals and releases are added record by record first: equal tables cancel out to the
+        # last bit
+        gradient = (
+            np.sum(shares * np.sum((sides - scores) * x, axis=1), axis=1) / 2.0 - penalty * slopes
+        )
         curved = (x * (shares * scores * (1.0 - scores) / 2.0)).reshape(t + 1, 2 * n)
         curvature = np.einsum("in,jn->ij", curved, x.reshape(t + 1, 2 * n)) + np.diag(penalty)
         step = np.linalg.solve(curvature, gradient)
@@ -157,7 +178,9 @@ def _improved(
     return slopes
 
 
-def _unlikeliness(x: np.ndarray, shares: np.ndarray, penalty: np.ndarray, slopes: np.ndarray) -> float:
+def _unlikeliness(
+    x: np.ndarray, shares: np.ndarray, penalty: np.ndarray, slopes: np.ndarray
+) -> float:
     """What is minimised."""
     towards = np.array([[1.0], [-1.0]]) * _leanings(x, slopes)
     missed = np.sum(shares * np.sum(np.logaddexp(0.0, towards), axis=0)) / 2.0
@@ -180,10 +203,13 @@ PMSE = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=0.25,
-    zero_means="A logistic regression on columns, squares and products cannot tell released from original records.",
+    zero_means="A logistic regression on columns, squares and products cannot tell released from "
+    "original records.",
     highest_means="It tells every released record from every original one.",
-    source="Woo, Reiter, Oganian and Karr 2009; Snoke, Raab, Nowok, Dibben and Slavkovic 2018. Terms of second order, "
-    "ridge 1e-5, at most 10,000 records. What is expected by chance is that of records drawn anew from the original ones: (terms) / 8N.",
+    source="Woo, Reiter, Oganian and Karr 2009; Snoke, Raab, Nowok, Dibben and Slavkovic 2018. "
+    "Terms of second order, "
+    "ridge 1e-5, at most 10,000 records. What is expected by chance is that of records "
+    "drawn anew from the original ones: (terms) / 8N.",
     compute=propensity,
     needs="points",
 )

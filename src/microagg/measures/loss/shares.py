@@ -1,11 +1,13 @@
-"""How often values occur, before and after: total variation, column by column, for columns of any kind.
+"""How often values occur, before and after: total variation, column by column, for columns of any
+kind.
 
     TV_j = 1/2 Σ_v |p_j(v) - p'_j(v)|       0 to 1
 
-p_j and p'_j are the (weighted) shares of the records with value v in column j of the original and of the release. Missing, and each special code,
-are values of their own. Numbers and dates are counted in bins: from above one decile of the original to the next, each decile a value
-of the original, so that a mean within a bin counts as what it stands for. Ranges in a release are values that the original does not have;
-so are ancestors, unless they are a value themselves.
+p_j and p'_j are the (weighted) shares of the records with value v in column j of the original and
+of the release. Missing, and each special code, are values of their own. Numbers and dates are
+counted in bins: from above one decile of the original to the next, each decile a value of the
+original, so that a mean within a bin counts as what it stands for. Ranges in a release are values
+that the original does not have; so are ancestors, unless they are a value themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ _EQUAL = 1e-12  # what rounding leaves of a difference of shares that are equal
 
 
 def categories_of_both(before: Cells, after: Cells, j: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """(n,) before and (n,) after: which category each cell of a column is, numbered alike in both; and how many there are."""
+    """(n,) before and (n,) after: which category each cell of a column is, numbered alike in both;
+    and how many there are.
+    """
     old, new = before.variables[j], after.variables[j]
     numbers: dict[Hashable, int] = {}
     if old.kind is Kind.NUMERIC:
@@ -94,7 +98,9 @@ def _word(level: object) -> Hashable:
 
 
 def _cuts(values: np.ndarray) -> np.ndarray:
-    """Halfway between each decile of the values and the next larger value: no value lies on a cut, nor near one."""
+    """Halfway between each decile of the values and the next larger value: no value lies on a cut,
+    nor near one.
+    """
     ascending = np.sort(values)
     cuts = []
     for q in range(1, BINS):
@@ -115,8 +121,10 @@ MARGINALS = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=1.0,
-    zero_means="Each value (of numbers: each tenth of the records, in their order) occurs as often as before.",
+    zero_means="Each value (of numbers: each tenth of the records, in their order) occurs as often "
+    "as before.",
     highest_means="No column has a value in both tables.",
-    source="Total variation distance; gaps and special codes are values, numbers are counted between the deciles of the original. Weighted shares.",
+    source="Total variation distance; gaps and special codes are values, numbers are counted "
+    "between the deciles of the original. Weighted shares.",
     compute=marginals,
 )

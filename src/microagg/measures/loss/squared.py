@@ -1,10 +1,12 @@
 """SSE and IL = 100 SSE / SST, on standardised, min-max scaled and raw columns.
 
-SSE = Σ_i w_i Σ_j (x_ij - x'_ij)² over records i and columns j; SST is the same with every x'_ij at the mean of column j. The
-weights w_i are 1 where there are none; where there are, the means (and the standard deviations of the standardised form) are
-weighted too. Standardised: population standard deviation. A column that is constant in the original keeps its own unit; if
-the release leaves it as it was (up to rounding) it adds nothing. Where nothing varies there is nothing to lose: IL is 0.
-One value for all records tells nothing of any: there IL is 100 at most, although a rounded mean is farther off than the mean.
+SSE = Σ_i w_i Σ_j (x_ij - x'_ij)² over records i and columns j; SST is the same with every x'_ij at
+the mean of column j. The weights w_i are 1 where there are none; where there are, the means (and
+the standard deviations of the standardised form) are weighted too. Standardised: population
+standard deviation. A column that is constant in the original keeps its own unit; if the release
+leaves it as it was (up to rounding) it adds nothing. Where nothing varies there is nothing to lose:
+IL is 0. One value for all records tells nothing of any: there IL is 100 at most, although a rounded
+mean is farther off than the mean.
 
 Each form has IL per column; it is the same in all three, for a column's unit cancels out.
 """
@@ -34,7 +36,8 @@ def squared_loss(pair: Pair, scale: str = "zscore") -> tuple[Figure, Figure]:
     >>> sse.value, round(il.value, 3)
     (4.0, 3.846)
     """
-    if pair.cells is not None and scale != "none":  # raw units of numbers do not compare with categories
+    # raw units of numbers do not compare with categories
+    if pair.cells is not None and scale != "none":
         return _squared_loss_of_cells(pair, scale)
     before, after = _scaled(pair, scale)
     weights = np.ones(len(before)) if pair.weights is None else np.asarray(pair.weights, np.float64)
@@ -78,13 +81,17 @@ def _squared_loss_of_cells(pair: Pair, scale: str) -> tuple[Figure, Figure]:
 
 def _varies(cells: Cells, column: int) -> bool:
     """Whether there are two different cells in a column."""
-    return any((each[1:] != each[:-1]).any() for each in columns_to_compare(columns_of(cells, [column])))
+    return any(
+        (each[1:] != each[:-1]).any() for each in columns_to_compare(columns_of(cells, [column]))
+    )
 
 
 def _scaled(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
     """(n, d) before and after, constant columns at 0 before."""
     if scale == "zscore" and pair.weights is not None:
-        return np.ascontiguousarray(pair.standard.before.T), np.ascontiguousarray(pair.standard.after.T)
+        return np.ascontiguousarray(pair.standard.before.T), np.ascontiguousarray(
+            pair.standard.after.T
+        )
     values = as_points(pair.original)
     space = Space.fit(values, scale)
     before, after = space.points(values), space.points(pair.released)
@@ -95,7 +102,9 @@ def _scaled(pair: Pair, scale: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sums(terms: Callable[[slice], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """The sums of columns whose terms are given some rows at a time: without them all in memory, and to the same digits."""
+    """The sums of columns whose terms are given some rows at a time: without them all in memory,
+    and to the same digits.
+    """
     total = np.zeros(shape[1])
     if shape[1] == 1:  # which NumPy adds up in another order
         return np.sum(terms(slice(None)), axis=0)
@@ -108,11 +117,15 @@ def _percent(sse: np.ndarray, sst: np.ndarray) -> np.ndarray:
     return 100.0 * sse / np.where(sst > 0.0, sst, 1.0) * (sst > 0.0)
 
 
-# Squared errors in ranges, set against those in units, give the range, and with it the largest value.
+# Squared errors in ranges, set against those in units, give the range, and with it the largest
+# value.
 _OF = {"minmax": "record"}
 
 
-_OF_CELLS = " Tables with categories, dates or gaps: as they are encoded where groups are formed, each record counted once."
+_OF_CELLS = (
+    " Tables with categories, dates or gaps: as they are encoded where groups are formed, "
+    "each record counted once."
+)
 
 
 def _sse(name: str, title: str, scale: str, unit: str) -> Measure:
@@ -135,12 +148,19 @@ def _il(name: str, title: str, scale: str) -> Measure:
         compute,
         scale,
         "Every record is released as it was.",
-        "At 100 the records are as far from their released values as from the mean of all; there is no end.",
+        "At 100 the records are as far from their released values as from the mean of "
+        "all; there is no end.",
     )
 
 
 def _declared(
-    name: str, title: str, unit: str, compute: Callable[[Pair], Figure], scale: str, zero: str, highest: str
+    name: str,
+    title: str,
+    unit: str,
+    compute: Callable[[Pair], Figure],
+    scale: str,
+    zero: str,
+    highest: str,
 ) -> Measure:
     return Measure(
         name=name,
@@ -152,8 +172,8 @@ def _declared(
         highest=float("inf"),
         zero_means=zero,
         highest_means=highest,
-        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted where weights are given."
-        + _OF_CELLS * (scale != "none"),
+        source="Domingo-Ferrer and Mateo-Sanz 2002; population standard deviations, weighted "
+        "where weights are given." + _OF_CELLS * (scale != "none"),
         compute=compute,
         of=_OF.get(scale, "pair"),
         needs="numbers" if scale == "none" else "",

@@ -26,11 +26,14 @@ def loss_of_partition(points: np.ndarray, labels: np.ndarray) -> dict[str, float
     """SSE and IL when every record is replaced by the mean of its group."""
     if len(points) != len(labels):
         raise InputError(
-            f"there are {len(points)} points and {len(labels)} labels; there must be one label per point."
+            f"there are {len(points)} points and {len(labels)} labels; there must be one "
+            f"label per point."
         )
     if labels.ndim == 2:  # a partition of its own for each column
         if labels.shape != points.shape:
-            raise InputError("labels of single columns must have one column for each of the points'.")
+            raise InputError(
+                "labels of single columns must have one column for each of the points'."
+            )
         columns = zip(points.T, labels.T, strict=True)
         return _loss(points, sum(_sse(x.reshape(-1, 1).copy(), g.copy()) for x, g in columns))
     return _loss(points, _sse(points, labels))
@@ -50,14 +53,17 @@ def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
     rows = np.arange(len(points), dtype=np.int32)
     loss = _loss(points, sums.squared_error(points, released, rows))
     if (released == released[:1]).all():
-        # One point for all tells nothing of any record: all is lost, and no more than all, though that point, a rounded mean,
-        # may be farther off than the mean itself. Where records are still told apart, an IL above 100 is a fact and stays.
+        # One point for all tells nothing of any record: all is lost, and no more than all, though
+        # that point, a rounded mean,
+        # may be farther off than the mean itself. Where records are still told apart, an IL above
+        # 100 is a fact and stays.
         loss["IL"] = min(loss["IL"], 100.0)
     return loss
 
 
 class LossBetween:
-    """SSE, IL and the share of the largest group, added up from runs of records: the same as `loss_between` and `largest_share` on all.
+    """SSE, IL and the share of the largest group, added up from runs of records: the same as
+    `loss_between` and `largest_share` on all.
 
     >>> points, released = np.array([[0.0], [2.0], [10.0], [16.0]]), np.array([[1.0], [1.0], [13.0], [13.0]])
     >>> lost = LossBetween(np.array([7.0]), groups=2)
@@ -74,15 +80,21 @@ class LossBetween:
         self._first: np.ndarray | None = None
         self._one_point = True
 
-    def add(self, points: np.ndarray, released: np.ndarray, labels: np.ndarray | None = None) -> None:
+    def add(
+        self, points: np.ndarray, released: np.ndarray, labels: np.ndarray | None = None
+    ) -> None:
         """Count some records; `labels` are their groups, where these are asked about."""
         rows, everything = np.arange(len(points), dtype=np.int32), np.zeros(len(points), np.int32)
         partial_sums.add_sums(self._sse, partial_sums.squared_error_sums(points, released, rows))
-        partial_sums.add_sums(self._sst, partial_sums.squared_error_sums(points, self._mean, everything))
+        partial_sums.add_sums(
+            self._sst, partial_sums.squared_error_sums(points, self._mean, everything)
+        )
         if labels is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 errors = np.ascontiguousarray((points - released) ** 2)
-            partial_sums.add_group_errors(self._by_group, errors, np.ascontiguousarray(labels, np.int32))
+            partial_sums.add_group_errors(
+                self._by_group, errors, np.ascontiguousarray(labels, np.int32)
+            )
         if len(released):
             self._first = released[0].copy() if self._first is None else self._first
             self._one_point = self._one_point and bool((released == self._first).all())
@@ -99,7 +111,8 @@ class LossBetween:
 
 
 def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) -> float:
-    """The largest part of the squared error that one group makes up: 1 where it makes up all of it, 0 where there is no error.
+    """The largest part of the squared error that one group makes up: 1 where it makes up all of
+    it, 0 where there is no error.
 
     With a label for each record and column, a group is one of a single column.
 
@@ -112,14 +125,20 @@ def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) 
     if labels.ndim == 1:
         return share_of(error_sums(errors, labels))
     return share_of(
-        np.concatenate([error_sums(errors[:, j : j + 1], labels[:, j]) for j in range(points.shape[1])])
+        np.concatenate(
+            [error_sums(errors[:, j : j + 1], labels[:, j]) for j in range(points.shape[1])]
+        )
     )
 
 
 def error_sums(errors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(groups, 3): the errors of each group's records, (n, d), added up, so that the order of records makes no difference."""
+    """(groups, 3): the errors of each group's records, (n, d), added up, so that the order of
+    records makes no difference.
+    """
     labels = np.ascontiguousarray(labels, np.int32)
-    return partial_sums.group_error_sums(np.ascontiguousarray(errors), labels, int(labels.max()) + 1)
+    return partial_sums.group_error_sums(
+        np.ascontiguousarray(errors), labels, int(labels.max()) + 1
+    )
 
 
 def share_of(groups: np.ndarray) -> float:

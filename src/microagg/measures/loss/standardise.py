@@ -1,4 +1,5 @@
-"""What most measures of loss start from: both tables in units of the original's standard deviations.
+"""What most measures of loss start from: both tables in units of the original's standard
+deviations.
 
 Everything goes column by column: at a million records each further copy of a table would be felt.
 """
@@ -18,20 +19,26 @@ NEGLIGIBLE = 1e-9
 """A difference of less than this many standard deviations is rounding, not loss."""
 
 WIDE = 64
-"""Columns; with more, measures go through the smaller side (the records, where they are fewer): same figures but for rounding."""
+"""Columns; with more, measures go through the smaller side (the records, where they are fewer):
+same figures but for rounding.
+"""
 
-AT_ONCE = 1 << 20  # numbers that are worked on at once; more of them column by column, for want of room
+# numbers that are worked on at once; more of them column by column, for want of room
+AT_ONCE = 1 << 20
 NEAR = 1 << 16  # numbers that a processor keeps near at hand
 
 _ROUNDINGS = 16.0 * np.finfo(np.float64).eps  # of a mean of equal numbers, relative to their size
-_UNCHANGED = 1e-12  # the same for a constant column, where no other value is near enough to be taken for it
+# the same for a constant column, where no other value is near enough to be taken for it
+_UNCHANGED = 1e-12
 
 
 @dataclass(frozen=True)
 class StandardPair:
-    """A pair column by column: the original's (weighted) mean became 0 and its population standard deviation 1.
+    """A pair column by column: the original's (weighted) mean became 0 and its population standard
+    deviation 1.
 
-    A constant column is all 0 before, and after in its own unit: by how much the release has changed it.
+    A constant column is all 0 before, and after in its own unit: by how much the release has
+    changed it.
     """
 
     before: np.ndarray
@@ -54,7 +61,8 @@ class StandardPair:
 
 
 def standardise(pair: Pair) -> StandardPair:
-    """Both tables in the original's units, each record counted by its weight; measures ask for `pair.standard`.
+    """Both tables in the original's units, each record counted by its weight; measures ask for
+    `pair.standard`.
 
     >>> from microagg.measures.measure import Pair
     >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
@@ -72,12 +80,17 @@ def standardise(pair: Pair) -> StandardPair:
     return StandardPair(before, after, shares, float(1.0 / np.sum(shares**2)), constant, rounding)
 
 
-def _standardise_column(before: np.ndarray, after: np.ndarray, shares: np.ndarray) -> tuple[bool, float]:
-    """Bring a column into the original's units, in place; whether it is constant, and what is rounding in it."""
+def _standardise_column(
+    before: np.ndarray, after: np.ndarray, shares: np.ndarray
+) -> tuple[bool, float]:
+    """Bring a column into the original's units, in place; whether it is constant, and what is
+    rounding in it.
+    """
     low, high = before.min(), before.max()
     largest = max(abs(low), abs(high))
     constant = bool(high - low == 0.0)
-    # squares of very small or very large numbers leave the range of float64: first to 0..1, then to mean 0 and deviation 1
+    # squares of very small or very large numbers leave the range of float64: first to 0..1, then to
+    # mean 0 and deviation 1
     unit = 1.0 if constant else high - low
     for column in (before, after):
         column -= low
@@ -96,7 +109,8 @@ def _standardise_column(before: np.ndarray, after: np.ndarray, shares: np.ndarra
 
 
 def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """The weighted mean along the last axis. Not a matrix product: that adds in another order with more threads.
+    """The weighted mean along the last axis. Not a matrix product: that adds in another order with
+    more threads.
 
     >>> float(mean(np.array([1.0, 4.0]), np.array([0.75, 0.25])))
     1.75
@@ -107,16 +121,19 @@ def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def is_wide(columns: np.ndarray) -> bool:
-    """Whether pairs of the rows of `columns` are better worked out record by record: there are many, and fewer records."""
+    """Whether pairs of the rows of `columns` are better worked out record by record: there are
+    many, and fewer records.
+    """
     d, n = columns.shape
     return d > WIDE and n < d
 
 
 def mean_products(left: np.ndarray, right: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """(d, d): the weighted mean of the products of each row of `left` with each row of `right`, for few records.
+    """(d, d): the weighted mean of the products of each row of `left` with each row of `right`,
+    for few records.
 
-    Record by record, for some rows at a time so that what is added to stays near at hand. `left` and `right` can change places
-    without a change in the last digit.
+    Record by record, for some rows at a time so that what is added to stays near at hand. `left`
+    and `right` can change places without a change in the last digit.
 
     >>> mean_products(np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 1.0], [0.0, 4.0]]), np.array([0.5, 0.5])).tolist()
     [[1.0, 4.0], [2.0, 2.0]]

@@ -1,8 +1,9 @@
 """Which cells are as they were: the everyday figure of a release, for columns of any kind.
 
-Cells are compared by what they stand for: the levels of the two tables may be numbered differently, and a missing cell is as it was if it is
-missing still, a special code if it is the same code. Numbers that a mean of equal ones misses by rounding are equal. A range or an
-ancestor is as it was where it is the value itself.
+Cells are compared by what they stand for: the levels of the two tables may be numbered differently,
+and a missing cell is as it was if it is missing still, a special code if it is the same code.
+Numbers that a mean of equal ones misses by rounding are equal. A range or an ancestor is as it was
+where it is the value itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def cells_unchanged(pair: Pair) -> Figure:
     found = {}
     for j, name in enumerate(pair.quasi):
         same = same_cells(before, after, j)
-        found[name] = 100.0 * (1.0 if same.all() else min(1.0, float(np.average(same, weights=pair.weights))))
+        found[name] = 100.0 * (
+            1.0 if same.all() else min(1.0, float(np.average(same, weights=pair.weights)))
+        )
     return Figure(float(np.mean(list(found.values()))), found)
 
 
@@ -100,13 +103,17 @@ def _numbered(mark: object, marks: list[object]) -> int:
 
 
 def _same_words(old: Variable, new: Variable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where a range or an ancestor is the value that was there: a range of one value, a value that has its own branch."""
+    """Where a range or an ancestor is the value that was there: a range of one value, a value that
+    has its own branch.
+    """
     places = y.astype(np.int64)
     if old.levels:
         words = np.array([str(level) for level in old.levels], object)[x.astype(np.int64)]
         return words == np.array([str(level) for level in new.levels], object)[places]
     if old.unit:  # a whole date or time, and no range: then all its records have that one
-        one = [".." not in str(level) and bool(_WHOLE_TIME.search(str(level))) for level in new.levels]
+        one = [
+            ".." not in str(level) and bool(_WHOLE_TIME.search(str(level))) for level in new.levels
+        ]
         return np.array(one, bool)[places]
     numbers = np.array([_number(level) for level in new.levels], np.float64) - float(old.origin)
     return np.nan_to_num(np.abs(numbers[places] - x), nan=np.inf) <= _ROUNDINGS * np.abs(x)
@@ -129,6 +136,7 @@ CELLS_UNCHANGED = Measure(
     highest=100.0,
     zero_means="No cell has the value that it had.",
     highest_means="Every cell is as it was.",
-    source="A count. Missing is as it was if it is missing still; a range or an ancestor, if it is the value itself. Weights count records.",
+    source="A count. Missing is as it was if it is missing still; a range or an ancestor, if it "
+    "is the value itself. Weights count records.",
     compute=cells_unchanged,
 )

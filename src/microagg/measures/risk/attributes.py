@@ -1,7 +1,9 @@
-"""Attribute disclosure: what a class tells about the confidential values of everyone in it, identified or not.
+"""Attribute disclosure: what a class tells about the confidential values of everyone in it,
+identified or not.
 
-Each confidential column is taken by itself, and the most telling class of the most telling column decides. Atoms, that is missing values and
-special codes, count as for the guarantees: they are no values, but part of the distribution that t compares.
+Each confidential column is taken by itself, and the most telling class of the most telling column
+decides. Atoms, that is missing values and special codes, count as for the guarantees: they are no
+values, but part of the distribution that t compares.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from microagg.table.variable import NO_ATOM
 
 
 def distinct_l(pair: Pair) -> Figure:
-    """The smallest number of distinct values of a confidential column in a class; 0 if some class has none, but atoms.
+    """The smallest number of distinct values of a confidential column in a class; 0 if some class
+    has none, but atoms.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"disease": np.array([0, 1, 1, 1])})
@@ -30,7 +33,8 @@ def distinct_l(pair: Pair) -> Figure:
 
 
 def entropy_l(pair: Pair) -> Figure:
-    """exp(the smallest entropy of a confidential column in a class): as uncertain as among so many equally likely values.
+    """exp(the smallest entropy of a confidential column in a class): as uncertain as among so many
+    equally likely values.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"disease": np.array([0, 1, 1, 0])})
@@ -44,11 +48,12 @@ def entropy_l(pair: Pair) -> Figure:
 
 
 def t_closeness(pair: Pair) -> Figure:
-    """The largest earth mover's distance between a confidential column in a class and in the whole table.
+    """The largest earth mover's distance between a confidential column in a class and in the
+    whole table.
 
-    Nominal values are all equally far apart, so it is half the sum of the differences of their shares. Ordered and
-    numeric values are as far apart as their places among the distinct values, divided by the longest way; what atoms
-    add to that is told in `guarantees/t.py`.
+    Nominal values are all equally far apart, so it is half the sum of the differences of their
+    shares. Ordered and numeric values are as far apart as their places among the distinct values,
+    divided by the longest way; what atoms add to that is told in `guarantees/t.py`.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 2.0, 3.0, 4.0])})
@@ -65,12 +70,14 @@ def t_closeness(pair: Pair) -> Figure:
 
 
 def spread_within(pair: Pair) -> Figure:
-    """The smallest sum, over the records of a class and the confidential columns, of distances from the class's mean.
+    """The smallest sum, over the records of a class and the confidential columns, of distances
+    from the class's mean.
 
-    Distances are |x - mean of the class| / standard deviation of the column; of nominal values, between the indicator
-    of the record's category and the shares of all categories in the class, divided by the deviation of the indicators
-    (for two categories that is the same as for numbers 0 and 1). A constant column adds nothing, and an atom neither: means,
-    shares and deviations are those of the values.
+    Distances are |x - mean of the class| / standard deviation of the column; of nominal values,
+    between the indicator of the record's category and the shares of all categories in the class,
+    divided by the deviation of the indicators (for two categories that is the same as for numbers 0
+    and 1). A constant column adds nothing, and an atom neither: means, shares and deviations are
+    those of the values.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
     >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 3.0, 1.0, 3.0])})
@@ -96,7 +103,8 @@ def _numeric_spreads(values: np.ndarray, labels: np.ndarray, classes: int) -> np
     """The distance of each value from the mean of its class."""
     if len(values) == 0 or values.min() == values.max():
         return np.zeros(len(values))
-    scaled = values / 2.0 - values[0] / 2.0  # measured from one of them, no digits are lost on large numbers
+    # measured from one of them, no digits are lost on large numbers
+    scaled = values / 2.0 - values[0] / 2.0
     scaled /= np.abs(scaled).max()
     present = np.maximum(np.bincount(labels, minlength=classes), 1)
     means = np.bincount(labels, scaled, classes) / present
@@ -117,7 +125,9 @@ def _nominal_spreads(values: np.ndarray, labels: np.ndarray, classes: int) -> np
     holders = pairs // categories
     likely = amounts / np.bincount(labels, minlength=classes)[holders]
     starts = np.flatnonzero(np.diff(holders, prepend=-1))
-    squares = np.repeat(np.add.reduceat(likely * likely, starts), np.diff(np.append(starts, len(holders))))
+    squares = np.repeat(
+        np.add.reduceat(likely * likely, starts), np.diff(np.append(starts, len(holders)))
+    )
     return (np.sqrt(np.maximum(1.0 - 2.0 * likely + squares, 0.0)) / deviation)[entries.reshape(-1)]
 
 
@@ -155,8 +165,10 @@ DISTINCT_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class no value is known; 1 says that all records of some class share a confidential value, or lack one.",
-    highest_means="Every class has all values: the figure is then the number of distinct values of the poorest column.",
+    zero_means="In some class no value is known; 1 says that all records of some class share a "
+    "confidential value, or lack one.",
+    highest_means="Every class has all values: the figure is then the number of distinct values of the "
+    "poorest column.",
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
     "Missing values and special codes are no values. Not weighted.",
     compute=distinct_l,
@@ -172,10 +184,13 @@ ENTROPY_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class no value is known; 1 says that all records of some class share a confidential value, or lack one.",
+    zero_means="In some class no value is known; 1 says that all records of some class share a "
+    "confidential value, or lack one.",
     highest_means="Every class has all values equally often: the figure is then their number.",
-    source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not rounded down. "
-    "Missing values and special codes are no values. With weights, shares are those of the weights.",
+    source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not "
+    "rounded down. "
+    "Missing values and special codes are no values. With weights, shares are those of "
+    "the weights.",
     compute=entropy_l,
     of="release",
     needs="confidential",
@@ -189,11 +204,16 @@ T_CLOSENESS = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=1.0,
-    zero_means="Every class has the confidential values in the same shares as the whole table: a class tells nothing.",
-    highest_means="Some class has only values at one end that hardly anybody else has (1 itself is never reached).",
-    source="Li, Li and Venkatasubramanian 2007: earth mover's distance, equal for nominal columns, ordered for ordered and "
-    "numeric ones (by place among the values that occur). Missing values and special codes are categories of nominal columns and at distance "
-    "1 from everything in others, where it is a bound from above. With weights, shares are those of the weights.",
+    zero_means="Every class has the confidential values in the same shares as the whole table: a "
+    "class tells nothing.",
+    highest_means="Some class has only values at one end that hardly anybody else has (1 itself is "
+    "never reached).",
+    source="Li, Li and Venkatasubramanian 2007: earth mover's distance, equal for nominal "
+    "columns, ordered for ordered and "
+    "numeric ones (by place among the values that occur). Missing values and special "
+    "codes are categories of nominal columns and at distance "
+    "1 from everything in others, where it is a bound from above. With weights, shares "
+    "are those of the weights.",
     compute=t_closeness,
     of="release",
     needs="confidential",
@@ -208,11 +228,16 @@ SPREAD_WITHIN = Measure(
     lowest=0.0,
     highest=np.inf,
     zero_means="In some class every record has the same confidential values.",
-    highest_means="No class gathers records of similar confidential values; all records in one class spread most.",
-    source="Abidi, Ben Yahia and Perera 2020, equation 2, called SSE_i there: the smallest over the classes; the mean is "
-    "among the details. Distances, not their squares, on z-scores of the confidential columns: of the readings of "
-    "their formula only this gives figures of the size they print. Not weighted. Nominal columns, which they do not "
-    "have, enter by the indicators of their categories. Missing values and special codes add nothing.",
+    highest_means="No class gathers records of similar confidential values; all records in one class "
+    "spread most.",
+    source="Abidi, Ben Yahia and Perera 2020, equation 2, called SSE_i there: the smallest over "
+    "the classes; the mean is "
+    "among the details. Distances, not their squares, on z-scores of the confidential "
+    "columns: of the readings of "
+    "their formula only this gives figures of the size they print. Not weighted. Nominal "
+    "columns, which they do not "
+    "have, enter by the indicators of their categories. Missing values and special codes "
+    "add nothing.",
     compute=spread_within,
     of="release",
     needs="confidential",

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleasedClasses:
-    """Records sorted into classes of equal ones; the classes are numbered in the ascending order of their values."""
+    """Records sorted into classes of equal ones; the classes are numbered in the ascending order of
+    their values.
+    """
 
     labels: np.ndarray
     """(n,): the class of each record."""
@@ -36,7 +38,8 @@ class ReleasedClasses:
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """How many classes have which size: all that many measures ask of a release, whatever the number of its records.
+    """How many classes have which size: all that many measures ask of a release, whatever the
+    number of its records.
 
     >>> sizes = ClassSizes.of(np.array([2, 3, 2]))
     >>> sizes.sizes.tolist(), sizes.counts.tolist(), sizes.records, len(sizes)
@@ -57,7 +60,9 @@ class ClassSizes:
     def counted(counts: Mapping[int, int]) -> ClassSizes:
         """From how many classes have each size."""
         sizes = sorted(counts)
-        return ClassSizes(np.array(sizes, np.int64), np.array([counts[each] for each in sizes], np.int64))
+        return ClassSizes(
+            np.array(sizes, np.int64), np.array([counts[each] for each in sizes], np.int64)
+        )
 
     @property
     def records(self) -> int:
@@ -96,19 +101,25 @@ def classes_of(columns: Sequence[np.ndarray]) -> ReleasedClasses:
 
 
 def classes_of_released(pair: Pair) -> ReleasedClasses:
-    """The classes of the released quasi-identifiers and of what else is shared, such as strata; measures ask for `pair.classes`, which computes them once.
+    """The classes of the released quasi-identifiers and of what else is shared, such as strata;
+    measures ask for `pair.classes`, which computes them once.
 
     >>> from microagg.measures.measure import Pair
     >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})
     >>> len(classes_of_released(pair)), len(classes_of_kept(pair))
     (1, 2)
     """
-    quasi = [*pair.released.T] if pair.released_cells is None else columns_to_compare(pair.released_cells)
+    quasi = (
+        [*pair.released.T]
+        if pair.released_cells is None
+        else columns_to_compare(pair.released_cells)
+    )
     return classes_of([*quasi, *pair.shared.values()])
 
 
 def columns_to_compare(cells: Cells) -> list[np.ndarray]:
-    """Columns that are equal in two records where their cells are: values, and atoms where there are any.
+    """Columns that are equal in two records where their cells are: values, and atoms where there
+    are any.
 
     A missing value equals a missing value and nothing else, and so does each special code.
 
@@ -129,7 +140,8 @@ def classes_of_kept(pair: Pair) -> ReleasedClasses:
 
 
 def percent_of_records(counts: np.ndarray, weights: np.ndarray | None) -> float:
-    """The records that count, or the part to which each does, in percent of all; of their weights where there are any.
+    """The records that count, or the part to which each does, in percent of all; of their weights
+    where there are any.
 
     >>> percent_of_records(np.array([True, False]), np.array([3.0, 1.0]))
     75.0

@@ -1,13 +1,17 @@
-"""How near released records come to original ones: the distance to the closest record, and by how much that one is the closest.
+"""How near released records come to original ones: the distance to the closest record, and by how
+much that one is the closest.
 
-Both are figures of synthetic data: a generator that has learnt records by heart releases them, or nearly. From each released record the
-nearest and the second nearest original are looked up, Euclidean on z-scores of the original columns; equal originals count each.
-Categories and gaps are as far apart as where groups are formed; columns released as ranges or ancestors are left out.
+Both are figures of synthetic data: a generator that has learnt records by heart releases them, or
+nearly. From each released record the nearest and the second nearest original are looked up,
+Euclidean on z-scores of the original columns; equal originals count each. Categories and gaps are
+as far apart as where groups are formed; columns released as ranges or ancestors are left out.
 
     distance to the closest record     d1                 0: it is an original record
-    nearest-neighbour distance ratio   d1 / d2            near 0: one original stands out; 1: two are equally near
+    nearest-neighbour distance ratio   d1 / d2            near 0: one original stands out; 1: two
+    are equally near
 
-Of both the figure is the 5th percentile: the least value that at least a twentieth of the records (or of their weights) does not exceed.
+Of both the figure is the 5th percentile: the least value that at least a twentieth of the records
+(or of their weights) does not exceed.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ _ROUNDING = 1e-12  # of a sum of shares
 
 
 def closest_record(pair: Pair) -> Figure:
-    """The distance to the nearest original that 95 % of the released records exceed, in standard deviations.
+    """The distance to the nearest original that 95 % of the released records exceed, in standard
+    deviations.
 
     >>> table = np.array([[0.0], [1.0], [5.0]])
     >>> closest_record(Pair(table, table, ("age",))).value
@@ -56,7 +61,8 @@ def closest_record_of(nearest: np.ndarray, weights: np.ndarray | None) -> Figure
 
 
 def nearest_neighbour_ratio(pair: Pair) -> Figure:
-    """The ratio of the distances to the nearest and the second nearest original that 95 % of the released records exceed.
+    """The ratio of the distances to the nearest and the second nearest original that 95 % of the
+    released records exceed.
 
     Where both are equal, 0 included, it is 1; where there is one original only, 0.
 
@@ -69,7 +75,9 @@ def nearest_neighbour_ratio(pair: Pair) -> Figure:
     return neighbour_ratio_of(*pair.once(two_distances), pair.weights)
 
 
-def neighbour_ratio_of(nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Figure:
+def neighbour_ratio_of(
+    nearest: np.ndarray, second: np.ndarray, weights: np.ndarray | None
+) -> Figure:
     """The figure of the ratios of these distances.
 
     >>> neighbour_ratio_of(np.array([1.0, 1.0]), np.array([2.0, 1.0]), None).value
@@ -97,7 +105,8 @@ def figures_of_distances(
 
 
 def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """From each released record to the nearest original and to the second nearest (no less than it; there may be none).
+    """From each released record to the nearest original and to the second nearest (no less than it;
+    there may be none).
 
     >>> pair = Pair(np.array([[-1.0], [1.0]]), np.array([[0.0], [2.0]]), ("age",))
     >>> [distances.tolist() for distances in two_distances(pair)]
@@ -147,8 +156,10 @@ CLOSEST_RECORD = Measure(
     highest=float("inf"),
     zero_means="At least a twentieth of the released records equal an original record.",
     highest_means="There is no end; released records are then far from all original ones.",
-    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (DCR): from each released record to all originals, "
-    "Euclidean on z-scores of the original columns, 5th percentile without interpolation. Weights count records.",
+    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (DCR): from each "
+    "released record to all originals, "
+    "Euclidean on z-scores of the original columns, 5th percentile without "
+    "interpolation. Weights count records.",
     compute=closest_record,
     of="record",
     needs="points",
@@ -164,8 +175,10 @@ NEAREST_NEIGHBOUR_RATIO = Measure(
     highest=1.0,
     zero_means="At least a twentieth of the released records equal one original record and no other.",
     highest_means="Nearly every released record is equally near to two originals.",
-    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (NNDR), after Lowe 2004: nearest over second nearest "
-    "original, distances as for the closest record, 5th percentile without interpolation. Two originals in one place: 1.",
+    source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (NNDR), after Lowe "
+    "2004: nearest over second nearest "
+    "original, distances as for the closest record, 5th percentile without "
+    "interpolation. Two originals in one place: 1.",
     compute=nearest_neighbour_ratio,
     of="record",
     needs="points",

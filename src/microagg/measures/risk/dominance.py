@@ -1,4 +1,6 @@
-"""Dominance: classes in which one record makes up most of a column's total, so that the released mean tells its value."""
+"""Dominance: classes in which one record makes up most of a column's total, so that the released
+mean tells its value.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,20 @@ from microagg.table.variable import NO_ATOM
 THRESHOLD = 50.0
 P = 10.0
 DOMINANT = 75.0
-"""From this part of a group's total on, in percent, one record is told about, measured or not: the (n, k) rule with n = 1."""
+"""From this part of a group's total on, in percent, one record is told about, measured or not: the
+(n, k) rule with n = 1.
+"""
 
 
 def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
     """The largest part, in percent, of a class's total in a column that one record makes up.
 
-    A record makes up |value| (times its weight, where there are any) of the column that means were taken of. A class whose values are
-    all 0 has no part to give: 0. What is no number before (missing, a special code), or is
-    released as none, made no mean. The details tell how many classes exceed the threshold in any column, and how many fail the
-    p % rule: what is left of the total without the two largest is less than p percent of the largest, so the
-    second largest could work out the largest that closely.
+    A record makes up |value| (times its weight, where there are any) of the column that means were
+    taken of. A class whose values are all 0 has no part to give: 0. What is no number before
+    (missing, a special code), or is released as none, made no mean. The details tell how many
+    classes exceed the threshold in any column, and how many fail the p % rule: what is left of the
+    total without the two largest is less than p percent of the largest, so the second largest could
+    work out the largest that closely.
 
     >>> pair = Pair(np.array([[1.0], [2.0], [97.0]]), np.full((3, 1), 100.0 / 3.0), ("turnover",))
     >>> dominance(pair).value, dominance(pair).details["classes failing the 10 % rule"]
@@ -52,7 +57,8 @@ def dominance(pair: Pair, threshold: float = THRESHOLD, p: float = P) -> Figure:
 
 
 def amounts_of(pair: Pair) -> list[str]:
-    """The columns that hold amounts, of which a record can make up a part: numbers that are no dates, released as such.
+    """The columns that hold amounts, of which a record can make up a part: numbers that are no
+    dates, released as such.
 
     >>> amounts_of(Pair(np.zeros((1, 1)), np.zeros((1, 1)), ("age",)))
     ['age']
@@ -68,7 +74,9 @@ def amounts_of(pair: Pair) -> list[str]:
 
 
 def _amounts(pair: Pair, name: str) -> np.ndarray:
-    """The values of a column that made its aggregates: 0 for an atom, and where an atom is released."""
+    """The values of a column that made its aggregates: 0 for an atom, and where an atom is
+    released.
+    """
     if pair.cells is None or name in pair.names:
         j = pair.names.index(name)
         amounts = pair.averaged[:, j]
@@ -93,8 +101,9 @@ def dominated_groups(
 ) -> int:
     """In how many groups one record dominates the mean of a column.
 
-    It does if it makes up more than `share` percent of the total of absolute values ((1, k) rule), or if, among three or
-    more, the second largest could work it out to within p percent (p % rule). In a group of two that is always so.
+    It does if it makes up more than `share` percent of the total of absolute values ((1, k) rule),
+    or if, among three or more, the second largest could work it out to within p percent (p % rule).
+    In a group of two that is always so.
 
     >>> from microagg.measures.risk.classes import classes_of
     >>> groups = classes_of([np.array([0, 0, 1, 1, 0, 1])])
@@ -108,7 +117,8 @@ def dominated_groups(
 
 
 def is_indicator(column: np.ndarray) -> bool:
-    """Return whether all values are 0 or 1: their total is a count, of which no record makes up the most.
+    """Return whether all values are 0 or 1: their total is a count, of which no record makes up the
+    most.
 
     >>> is_indicator(np.array([0.0, 1.0, 1.0])), is_indicator(np.array([0.0, 9.0]))
     (True, False)
@@ -116,7 +126,9 @@ def is_indicator(column: np.ndarray) -> bool:
     return bool(((column == 0.0) | (column == 1.0)).all())
 
 
-def _totals(parts: np.ndarray, classes: ReleasedClasses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _totals(
+    parts: np.ndarray, classes: ReleasedClasses
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each class the sum, the largest and the second largest; 0 where there is no second."""
     ordered, begins = parts[classes.order], classes.starts[:-1]
     largest = np.maximum.reduceat(ordered, begins)
@@ -137,8 +149,10 @@ DOMINANCE = Measure(
     lowest=0.0,
     highest=100.0,
     zero_means="All original values are 0, so there is nothing to make up a part of.",
-    highest_means="In some class one record makes up the whole total of a column: its mean gives it away.",
-    source="Dominance and p % rules as in Hundepool et al. 2012, applied to the classes of the release and to absolute "
+    highest_means="In some class one record makes up the whole total of a column: its mean gives it "
+    "away.",
+    source="Dominance and p % rules as in Hundepool et al. 2012, applied to the classes of the "
+    "release and to absolute "
     "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",
     compute=dominance,
     of="record",

@@ -1,7 +1,9 @@
-"""Interval disclosure: how often an original value lies in a narrow interval around its released value.
+"""Interval disclosure: how often an original value lies in a narrow interval around its released
+value.
 
-The share of values inside says how surely an intruder knows a value within that interval. Both kinds are taken at
-widths of 1, 2, ..., 10 percent and averaged over widths and columns; a single width can be asked for.
+The share of values inside says how surely an intruder knows a value within that interval. Both
+kinds are taken at widths of 1, 2, ..., 10 percent and averaged over widths and columns; a single
+width can be asked for.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ _Inside = Callable[[np.ndarray, np.ndarray, Sequence[float]], np.ndarray]
 
 
 def rank_interval_disclosure(pair: Pair, widths: Sequence[float] = WIDTHS) -> Figure:
-    """The original values, in percent, between released values whose rank is near that of their own released value.
+    """The original values, in percent, between released values whose rank is near that of their own
+    released value.
 
-    At a width of p percent the interval around a released value reaches from the lowest to the highest released value
-    whose rank differs from its own by less than p n / 100. Values that tie share the mean of their ranks.
+    At a width of p percent the interval around a released value reaches from the lowest to the
+    highest released value whose rank differs from its own by less than p n / 100. Values that tie
+    share the mean of their ranks.
 
     >>> values = np.arange(200.0).reshape(-1, 1)
     >>> shifted = Pair(values, values + 2.0, ("income",))
@@ -36,10 +40,11 @@ def rank_interval_disclosure(pair: Pair, widths: Sequence[float] = WIDTHS) -> Fi
 
 
 def deviation_interval_disclosure(pair: Pair, widths: Sequence[float] = WIDTHS) -> Figure:
-    """The original values, in percent, no farther from their released value than p percent of a standard deviation.
+    """The original values, in percent, no farther from their released value than p percent of a
+    standard deviation.
 
-    The deviation is that of the original column (the population's formula), so all releases of a table are measured
-    by one yardstick; the interval is closed and reaches so far to both sides.
+    The deviation is that of the original column (the population's formula), so all releases of a
+    table are measured by one yardstick; the interval is closed and reaches so far to both sides.
 
     >>> pair = Pair(np.array([[0.0], [100.0]]), np.array([[4.0], [94.0]]), ("income",))
     >>> deviation_interval_disclosure(pair, [10]).value
@@ -70,7 +75,9 @@ def _percent_of_rows(inside: np.ndarray, weights: np.ndarray | None) -> np.ndarr
     return np.array([percent_of_records(row, weights) for row in inside])
 
 
-def _inside_rank_intervals(original: np.ndarray, released: np.ndarray, widths: Sequence[float]) -> np.ndarray:
+def _inside_rank_intervals(
+    original: np.ndarray, released: np.ndarray, widths: Sequence[float]
+) -> np.ndarray:
     values, which, counts = np.unique(released, return_inverse=True, return_counts=True)
     ranks = (
         2 * np.cumsum(counts) - counts
@@ -96,7 +103,8 @@ def _inside_deviation_intervals(
 
 
 _SOURCE = (
-    "Mateo-Sanz, Sebé and Domingo-Ferrer 2004; Domingo-Ferrer and Torra 2001: the mean over the columns and over widths "
+    "Mateo-Sanz, Sebé and Domingo-Ferrer 2004; Domingo-Ferrer and Torra 2001: the mean "
+    "over the columns and over widths "
     "of 1 to 10 percent. Weights count the records; "
 )
 
@@ -109,7 +117,8 @@ RANK_INTERVALS = Measure(
     lowest=0.0,
     highest=100.0,
     zero_means="No original value lies between the neighbours in rank of its released value.",
-    highest_means="Every original value lies between the nearest neighbours in rank of its released value.",
+    highest_means="Every original value lies between the nearest neighbours in rank of its released "
+    "value.",
     source=_SOURCE + "ranks are those among the released records, ties sharing the mean of theirs.",
     compute=rank_interval_disclosure,
     needs="numbers",
@@ -123,11 +132,15 @@ DEVIATION_INTERVALS = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
-    zero_means="Every released value is farther from its original than a tenth of the standard deviation.",
-    highest_means="Every released value is within a hundredth of the standard deviation of its original.",
+    zero_means="Every released value is farther from its original than a tenth of the standard "
+    "deviation.",
+    highest_means="Every released value is within a hundredth of the standard deviation of its "
+    "original.",
     source=_SOURCE
-    + "the deviation is that of all original values, each counted once, and the interval reaches to both "
-    "sides by the given percentage of it (as in sdcMicro, which takes the deviation of the released values instead).",
+    + "the deviation is that of all original values, each counted once, and the interval "
+    "reaches to both "
+    "sides by the given percentage of it (as in sdcMicro, which takes the deviation of "
+    "the released values instead).",
     compute=deviation_interval_disclosure,
     needs="numbers",
 )

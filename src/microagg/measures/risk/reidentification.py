@@ -1,18 +1,23 @@
-"""Expected re-identification: the chance that an intruder who draws one record of a class draws the right one.
+"""Expected re-identification: the chance that an intruder who draws one record of a class draws the
+right one.
 
-A prosecutor knows that the person is in the table, a journalist does not, a marketer is after as many as possible.
+A prosecutor knows that the person is in the table, a journalist does not, a marketer is after as
+many as possible.
 
-Where the table is a sample with weights, the people of a class in the population are not counted but estimated, and the chance is
-the mean of 1 / F over what their number F may be (Benedetti and Franconi 1998). That is more than 1 over the mean of F: for one
-record with a weight of 100 it is 4.65 %, not 1 %. For f records of a class, whose weights add up to W, p = f / W, q = 1 - p:
+Where the table is a sample with weights, the people of a class in the population are not counted
+but estimated, and the chance is the mean of 1 / F over what their number F may be (Benedetti and
+Franconi 1998). That is more than 1 over the mean of F: for one record with a weight of 100 it is
+4.65 %, not 1 %. For f records of a class, whose weights add up to W, p = f / W, q = 1 - p:
 
     F counts draws up to the f-th success     Pr(F = h) = C(h-1, f-1) p^f q^(h-f),  h = f, f+1, …
     r(f) = Σ_h Pr(F = h) / h = p^f / f · ₂F₁(f, f; f+1; q) = p ∫₀¹ y^(f-1) / (p + q y) dy
 
-    r(1) = -p log p / q,   r(f+1) = (p / q) (1 / f - r(f))                which loses digits where p is not small
-    r(f) = p Σ_m q^m · m! (f-1)! / (f+m)!                                 which is slow where p is small
+    r(1) = -p log p / q,   r(f+1) = (p / q) (1 / f - r(f))                which loses digits where p
+    is not small r(f) = p Σ_m q^m · m! (f-1)! / (f+m)!                                 which is slow
+    where p is small
 
-The second follows from p + q y = 1 - q (1 - y). The recursion shrinks errors by p / q in each step, so it begins a few steps below f.
+The second follows from p + q y = 1 - q (1 - y). The recursion shrinks errors by p / q in each step,
+so it begins a few steps below f.
 """
 
 from __future__ import annotations
@@ -51,8 +56,9 @@ def prosecutor_risk_of(sizes: ClassSizes) -> Figure:
 def journalist_risk(pair: Pair) -> Figure:
     """The highest chance of any record among all people it may be, in percent.
 
-    The weights tell how many people a record stands for; those of a class add up to its expected size in the population,
-    which is at least its size in the table. Without weights the table is the population: 100 / the smallest class.
+    The weights tell how many people a record stands for; those of a class add up to its expected
+    size in the population, which is at least its size in the table. Without weights the table is
+    the population: 100 / the smallest class.
 
     >>> alone = Pair(np.zeros((1, 1)), np.ones((1, 1)), ("age",), weights=np.array([100.0]))
     >>> round(journalist_risk(alone).value, 2)
@@ -76,7 +82,8 @@ def highest_chance(chance: float, records: int) -> Figure:
 
 
 def marketer_risk(pair: Pair) -> Figure:
-    """The records, in percent, that an intruder gets right who draws for everybody: 100 x classes / records.
+    """The records, in percent, that an intruder gets right who draws for everybody: 100 x
+    classes / records.
 
     >>> marketer_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
     40.0
@@ -104,7 +111,8 @@ def marketer_risk_of(classes: int, records: int, expected: float) -> Figure:
 
 
 def individual_risk(sizes: np.ndarray, population: np.ndarray) -> np.ndarray:
-    """The mean of 1 / F for classes of so many records, whose weights add up to `population` (at least as many).
+    """The mean of 1 / F for classes of so many records, whose weights add up to `population` (at
+    least as many).
 
     >>> individual_risk(np.array([1, 1, 2]), np.array([100.0, 1.0, 200.0])).round(6).tolist()
     [0.046517, 1.0, 0.009631]
@@ -119,7 +127,9 @@ def individual_risk(sizes: np.ndarray, population: np.ndarray) -> np.ndarray:
 
 
 def _by_recursion(f: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """r(f) where p is small, from r(1), or from a guess at r(f - STEPS), whose error is gone after so many steps."""
+    """r(f) where p is small, from r(1), or from a guess at r(f - STEPS), whose error is gone after
+    so many steps.
+    """
     q, begin = 1.0 - p, np.maximum(f - _STEPS, 1.0)
     chance = np.where(begin == 1.0, -p * np.log(p) / q, p / begin)
     for step in range(_STEPS):
@@ -129,7 +139,9 @@ def _by_recursion(f: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def _by_series(f: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """r(f) where p is not small; every term is less than q times the one before, and none is negative."""
+    """r(f) where p is not small; every term is less than q times the one before, and none is
+    negative.
+    """
     q = 1.0 - p
     term, total, m = 1.0 / f, np.zeros(len(f)), 0
     while len(f) > 0 and (term > _NOTHING * total).any():
@@ -181,11 +193,14 @@ JOURNALIST = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
-    zero_means="The table has no records; otherwise the least is a little more than 100 / the size of the population.",
+    zero_means="The table has no records; otherwise the least is a little more than 100 / the size "
+    "of the population.",
     highest_means="Somebody is alone in a class, in the population too.",
     source=_EL_EMAM
-    + "With weights the individual risk of Benedetti and Franconi 1998: the mean of 1 / F, F the people of the class in the "
-    "population, negative binomial given its f records, with f / the sum of their weights (never below f) as the chance "
+    + "With weights the individual risk of Benedetti and Franconi 1998: the mean of 1 / F, "
+    "F the people of the class in the "
+    "population, negative binomial given its f records, with f / the sum of their "
+    "weights (never below f) as the chance "
     "to be sampled. Without weights the same as the prosecutor's.",
     compute=journalist_risk,
     of="release",
@@ -202,7 +217,8 @@ MARKETER = Measure(
     zero_means="The table has no records; with n records the least is 100 / n.",
     highest_means="Every record is alone in its class.",
     source=_EL_EMAM
-    + "100 x classes / records. Not weighted; the same against the population that the weights tell of "
+    + "100 x classes / records. Not weighted; the same against the population that the "
+    "weights tell of "
     "(individual risk of Benedetti and Franconi 1998) is among the details.",
     compute=marketer_risk,
     of="release",

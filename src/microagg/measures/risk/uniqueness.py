@@ -17,11 +17,14 @@ def uniqueness(pair: Pair, *, with_kept: bool = False) -> Figure:
     """
     classes = pair.classes_with_kept if with_kept else pair.classes
     alone = classes.sizes[classes.labels] == 1
-    return uniqueness_of(ClassSizes.of(classes.sizes), pair.k, percent_of_records(alone, pair.weights))
+    return uniqueness_of(
+        ClassSizes.of(classes.sizes), pair.k, percent_of_records(alone, pair.weights)
+    )
 
 
 def uniqueness_of(sizes: ClassSizes, k: int | None, percent: float | None = None) -> Figure:
-    """The same from the sizes of classes; `percent` is what those alone make up, where records have weights.
+    """The same from the sizes of classes; `percent` is what those alone make up, where records have
+    weights.
 
     >>> uniqueness_of(ClassSizes.of(np.array([2, 1, 1])), None).value
     50.0
@@ -30,20 +33,25 @@ def uniqueness_of(sizes: ClassSizes, k: int | None, percent: float | None = None
     details = {"records alone": float(alone)}
     if k is not None:
         small = sizes.sizes < k
-        details["records in classes smaller than k"] = float((sizes.sizes * sizes.counts)[small].sum())
+        details["records in classes smaller than k"] = float(
+            (sizes.sizes * sizes.counts)[small].sum()
+        )
     if percent is None:
         percent = 100.0 * (alone / sizes.records) if sizes.records else 0.0
     return Figure(percent, details=details)
 
 
 def smallest_class(pair: Pair, *, with_kept: bool = False) -> Figure:
-    """The size of the smallest class: the k for which the release is k-anonymous. 0 for a table without records.
+    """The size of the smallest class: the k for which the release is k-anonymous. 0 for a table
+    without records.
 
     >>> pair = Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))
     >>> smallest_class(pair).value, smallest_class(pair).details["mean size"]
     (2.0, 2.5)
     """
-    return smallest_class_of(ClassSizes.of((pair.classes_with_kept if with_kept else pair.classes).sizes))
+    return smallest_class_of(
+        ClassSizes.of((pair.classes_with_kept if with_kept else pair.classes).sizes)
+    )
 
 
 def smallest_class_of(sizes: ClassSizes) -> Figure:
@@ -73,7 +81,9 @@ def _smallest_class_with_kept(pair: Pair) -> Figure:
     return smallest_class(pair, with_kept=True)
 
 
-_UNIQUENESS_SOURCE = "Sweeney 2002; Hundepool et al. 2012. Weights count the records that are alone. "
+_UNIQUENESS_SOURCE = (
+    "Sweeney 2002; Hundepool et al. 2012. Weights count the records that are alone. "
+)
 _CLASS_SOURCE = (
     "Sweeney 2002: k-anonymity, counted on the release. Not weighted: a class counts its records. "
 )
@@ -134,7 +144,8 @@ SMALLEST_CLASS_WITH_KEPT = Measure(
     lowest=0.0,
     highest=np.inf,
     zero_means="The table has no records; with records the least is 1, somebody alone.",
-    highest_means="All records are alike, in the kept columns too: the figure is then the number of records.",
+    highest_means="All records are alike, in the kept columns too: the figure is then the number of "
+    "records.",
     source=_CLASS_SOURCE + _KEPT,
     compute=_smallest_class_with_kept,
     of="release",

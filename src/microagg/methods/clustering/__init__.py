@@ -1,1 +1,3 @@
-"""Clusterings of the records: methods built on them, and PFSOM, which splits records for methods that work part by part."""
+"""Clusterings of the records: methods built on them, and PFSOM, which splits records for methods
+that work part by part.
+"""

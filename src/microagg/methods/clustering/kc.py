@@ -2,19 +2,22 @@
 
 Source: Kabir, Mahmood and Mustafa (K-means clustering microaggregation), table 1 and section 4.
 
-1. All records as one cluster are the first solution.
-2. For each number of clusters up to ⌊n / k⌋: k-means (Lloyd's turns until nothing moves) from several starts.
-3. A clustering counts if each of its clusters has k records. Of those that count, the one with the least SSE is the result.
+1. All records as one cluster are the first solution. 2. For each number of clusters up to ⌊n / k⌋:
+k-means (Lloyd's turns until nothing moves) from several starts. 3. A clustering counts if each of
+its clusters has k records. Of those that count, the one with the least SSE is the result.
 
-Of clusterings with equal loss the one found first stays; a record as near to two centres goes to the first of them.
+Of clusterings with equal loss the one found first stays; a record as near to two centres goes to
+the first of them.
 
-Readings. The paper says neither how k-means starts nor how often, and its own figures are local optima that better starts
-undercut. Here two kinds of starts are made in turns: from records drawn by k-means++, whose eye for far-off records finds
-low losses with few clusters, and from any records, whose clusters stay large when there are many. `restarts` says how
-many of each; by default about as much work goes into each number of clusters, so few clusters get more starts. Whether there is a
-clustering that counts is not monotone in the number of clusters: after ten numbers without one, the eleventh may have
-one. So every number is tried for up to 5,000 records; beyond that every number up to 64, and from there on each time about
-a tenth more, the last one ⌊n / k⌋ itself. A cluster that loses all its records is left out. Groups have no largest size.
+Readings. The paper says neither how k-means starts nor how often, and its own figures are local
+optima that better starts undercut. Here two kinds of starts are made in turns: from records drawn
+by k-means++, whose eye for far-off records finds low losses with few clusters, and from any
+records, whose clusters stay large when there are many. `restarts` says how many of each; by default
+about as much work goes into each number of clusters, so few clusters get more starts. Whether there
+is a clustering that counts is not monotone in the number of clusters: after ten numbers without
+one, the eleventh may have one. So every number is tried for up to 5,000 records; beyond that every
+number up to 64, and from there on each time about a tenth more, the last one ⌊n / k⌋ itself. A
+cluster that loses all its records is left out. Groups have no largest size.
 """
 
 from __future__ import annotations
@@ -110,17 +113,20 @@ KC = Method(
     name="kc",
     family="clustering",
     source="Kabir, Mahmood and Mustafa (K-C)",
-    summary="k-means for every number of clusters; keeps the best result without a cluster smaller than k",
+    summary="k-means for every number of clusters; keeps the best result without a cluster "
+    "smaller than k",
     good_for="data with a few natural clusters; high loss otherwise",
     run=cast(Partition, kc),
-    complexity="O(restarts (n/k)² n d), up to 5,000 records; O(restarts (n/k) n d) beyond; both times Lloyd's turns",
+    complexity="O(restarts (n/k)² n d), up to 5,000 records; O(restarts (n/k) n d) beyond; both "
+    "times Lloyd's turns",
     parameters=(
         Number(
             "restarts",
             1,
             1e6,
             None,
-            "starts of each kind for each number of clusters; by default more of them for fewer clusters",
+            "starts of each kind for each number of clusters; by default more of them "
+            "for fewer clusters",
             whole=True,
         ),
         Choice(

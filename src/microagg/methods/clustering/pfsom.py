@@ -1,44 +1,50 @@
 """PFSOM: a possibilistic fuzzy self-organising map that finds the number of clusters by itself.
 
-Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), section 3.3,
-who leave the details to Abidi and Ben Yahia 2013; learning after Pal, Pal, Keller and Bezdek 2005 (possibilistic
-fuzzy c-means, with a = b = 1 and m = eta = 2); the validity index PCAES after Wu and Yang 2005.
+Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing
+11), section 3.3, who leave the details to Abidi and Ben Yahia 2013; learning after Pal, Pal, Keller
+and Bezdek 2005 (possibilistic fuzzy c-means, with a = b = 1 and m = eta = 2); the validity index
+PCAES after Wu and Yang 2005.
 
-1. The first level: about √n prototypes on a rectangular map, started at random records. Every pass moves each of them
-   to the mean of all records, weighted by the squared memberships and smoothed over the map by a Gaussian that
-   shrinks to nothing.
-2. From the memberships then reached come the widths gamma; passes weighted by squared memberships and typicalities
+1. The first level: about √n prototypes on a rectangular map, started at random records. Every pass
+moves each of them
+   to the mean of all records, weighted by the squared memberships and smoothed over the map by a
+   Gaussian that shrinks to nothing.
+2. From the memberships then reached come the widths gamma; passes weighted by squared memberships
+and typicalities
    follow.
-3. Each next level has half as many prototypes, down to 2, trained in the same way on those of the level below, each
-   weighing as much as the records nearest to it. Where they start: prototypes below merged pair by pair at the least
-   cost (Ward 1963).
-4. Every level is judged on the records by the validity index; around the best number c of clusters, c - 2 to c + 2
-   prototypes are trained on the records themselves. The best of these is refined in turn until it stays (at most 10
-   times).
+3. Each next level has half as many prototypes, down to 2, trained in the same way on those of the
+level below, each
+   weighing as much as the records nearest to it. Where they start: prototypes below merged pair by
+   pair at the least cost (Ward 1963).
+4. Every level is judged on the records by the validity index; around the best number c of clusters,
+c - 2 to c + 2
+   prototypes are trained on the records themselves. The best of these is refined in turn until it
+   stays (at most 10 times).
 5. Each record goes to its nearest prototype. Prototypes without a record are dropped.
 
-Ties go to the lower record number, the lower prototype number and the smaller number of clusters. Points are taken as
-they are.
+Ties go to the lower record number, the lower prototype number and the smaller number of clusters.
+Points are taken as they are.
 
 Readings and departures, each found by computing (docs/hybrid.md has those of the indices):
 - Typicalities come in once the memberships have settled, with widths that then stay, as Pal et al. advise. Used from
-  the start, they draw all prototypes of a large map to one place, for a squared membership is of the order 1/c² and a
-  typicality is not.
+  the start, they draw all prototypes of a large map to one place, for a squared membership is of
+  the order 1/c² and a typicality is not.
 - PCAES compares a cluster with the most compact one: u_M is the largest of the sums of squared memberships. It is
-  commonly printed as the smallest (`pcaes-min`); then every cluster that is cut to pieces raises the index, and far
-  too many prototypes win.
+  commonly printed as the smallest (`pcaes-min`); then every cluster that is cut to pieces raises
+  the index, and far too many prototypes win.
 - PCAES measures the distance of two clusters against the spread of all prototypes, so two clusters far apart count as
-  one if others are much farther away, and hardly finds that there is but one. `validity="own-spread"`, the default,
-  measures the squared distance of a cluster from the nearest one by the variances gamma of both along the line
-  between them, 2 (gamma_i + gamma_l), and counts from 4 on, since adjoining pieces of one even distribution have 3.
-  `validity="pcaes"` leaves that as it is.
+  one if others are much farther away, and hardly finds that there is but one.
+  `validity="own-spread"`, the default, measures the squared distance of a cluster from the nearest
+  one by the variances gamma of both along the line between them, 2 (gamma_i + gamma_l), and counts
+  from 4 on, since adjoining pieces of one even distribution have 3. `validity="pcaes"` leaves that
+  as it is.
 - A single cluster is judged by the same formula: it is the most compact one and near no other, which makes 1.
-  `fewest=2` leaves it out; if then nothing is judged better than a single cluster would be, `pcaes` chooses how to
-  cut the one cloud.
+  `fewest=2` leaves it out; if then nothing is judged better than a single cluster would be, `pcaes`
+  chooses how to cut the one cloud.
 - Prototypes that meet (fuzzy clustering of one cloud in many columns ends so) are not counted as clusters.
 - Clusters trained on the records with typicalities are kept only where they are judged no worse than those with
-  memberships alone: where one cluster has most of the records, its typicalities draw all prototypes to it (all three
-  reference data sets).
+  memberships alone: where one cluster has most of the records, its typicalities draw all prototypes
+  to it (all three reference data sets).
 - Refining goes on while the number of clusters moves; the reading at hand does it once.
 
 O(n √n d) time for each of some 40 passes of the first level, O(n + √n d) memory.
@@ -63,7 +69,8 @@ from microagg.kernels.possibilistic import (
 )
 from microagg.problem.problem import Progress
 
-VALIDITIES = ("own-spread", "pcaes")  # and "pcaes-min", which serves no purpose but to show what it does
+# and "pcaes-min", which serves no purpose but to show what it does
+VALIDITIES = ("own-spread", "pcaes")
 
 FIRST_MAP, NEXT_MAP = 20, 5  # passes with a neighbourhood, on the first level and on the others
 FIRST_FUZZY, FIRST_POSSIBILISTIC = (
@@ -75,7 +82,8 @@ SETTLED = 1e-4  # of the extent of the records: no prototype moves farther
 REFINEMENTS = 10
 AROUND = 2
 ALONE = 1.0  # how a single cluster is judged
-TOUCHING = 4.0  # distance of clusters in units of their spread; the halves of an even distribution have 3
+# distance of clusters in units of their spread; the halves of an even distribution have 3
+TOUCHING = 4.0
 
 NO_WIDTHS = np.empty(0)
 
@@ -89,7 +97,9 @@ class Clustering:
     prototypes: np.ndarray
     """(clusters, d): in the order of the labels."""
     judged: dict[int, float]
-    """The validity index for each number of clusters that was trained on the records, the larger the better."""
+    """The validity index for each number of clusters that was trained on the records, the larger
+    the better.
+    """
 
     @property
     def clusters(self) -> int:
@@ -105,7 +115,8 @@ def pfsom(
     fewest: int = 1,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Split the points into as many clusters as they have, two or more with `fewest=2` (if they can be told apart).
+    """Split the points into as many clusters as they have, two or more with `fewest=2` (if they can
+    be told apart).
 
     >>> cloud = np.array([[0.0], [0.1], [0.2], [0.3]])
     >>> found = pfsom(np.vstack([cloud, cloud + 5.0, cloud + 10.0]), rng=random.seeded(0))
@@ -114,7 +125,8 @@ def pfsom(
     """
     centre, extent, unit = _in_units(points)
     start = _distinct_records(unit, max(2, round(len(unit) ** 0.5)), rng)
-    if extent == 0.0 or len(start) < 2:  # they are equal, or what tells them apart is lost in rounding
+    # they are equal, or what tells them apart is lost in rounding
+    if extent == 0.0 or len(start) < 2:
         return Clustering(np.zeros(len(points), np.int32), points[:1].copy(), {})
     level = _first_level(unit, start, _Reports(progress, len(points)))
     found, judged = _refined(unit, level, validity)
@@ -125,11 +137,14 @@ def pfsom(
     prototypes = found[_largest(judged)]
     labels = label_nearest(unit, _by_column(prototypes))
     order = _order_of_first_records(labels)
-    return Clustering(sums.number_by_first_record(labels), prototypes[order] * extent + centre, judged)
+    return Clustering(
+        sums.number_by_first_record(labels), prototypes[order] * extent + centre, judged
+    )
 
 
 def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pcaes") -> float:
-    """How compact and how separate the clusters around these prototypes (two or more) are; the larger the better.
+    """How compact and how separate the clusters around these prototypes (two or more) are; the
+    larger the better.
 
     >>> points = np.array([[0.0], [1.0], [9.0], [10.0]])
     >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(points, np.array([[4.0], [6.0]]), "own-spread")
@@ -145,7 +160,9 @@ def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pca
 
 
 def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each cluster's squared distance from the nearest one as PCAES measures it, and its squared memberships."""
+    """Each cluster's squared distance from the nearest one as PCAES measures it, and its squared
+    memberships.
+    """
     masses, _ = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
     centre = sums.mean_of(points, np.arange(len(points)))
     spread = _total(squared_distances(prototypes, centre)) / len(prototypes)
@@ -153,11 +170,15 @@ def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.nd
 
 
 def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same by the spread of the two clusters along the line between them; what touches is at no distance."""
+    """The same by the spread of the two clusters along the line between them; what touches is at no
+    distance.
+    """
     apart = _squared_distances_between(prototypes)
     partners, squares = apart.argmin(axis=1), apart.min(axis=1)
     lengths = np.sqrt(squares)
-    directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[
+        :, None
+    ]
     masses, own, others = spreads_between(
         points, _by_column(prototypes), partners, _by_column(directions), lengths
     )
@@ -186,9 +207,13 @@ def learn(
     fuzzy: int = PASSES,
     possibilistic: int = PASSES,
 ) -> np.ndarray:
-    """Train: `mapped` passes in a neighbourhood shrinking from `width`, then fuzzy, then possibilistic ones."""
+    """Train: `mapped` passes in a neighbourhood shrinking from `width`, then fuzzy, then
+    possibilistic ones.
+    """
     for number in range(mapped):
-        prototypes = one_pass(points, weights, prototypes, NO_WIDTHS, width * (1.0 - number / mapped))
+        prototypes = one_pass(
+            points, weights, prototypes, NO_WIDTHS, width * (1.0 - number / mapped)
+        )
     prototypes = _until_settled(points, weights, prototypes, NO_WIDTHS, fuzzy)
     if possibilistic > 0:
         masses, spreads = spreads_of(points, weights, _by_column(prototypes))
@@ -206,13 +231,16 @@ def one_pass(
 ) -> np.ndarray:
     """Where the prototypes move in one pass; one that no record pulls at stays.
 
-    Without `widths` (the gammas) the pass is a fuzzy one, with a neighbourhood of 0 every prototype moves by itself.
+    Without `widths` (the gammas) the pass is a fuzzy one, with a neighbourhood of 0 every prototype
+    moves by itself.
     """
     pulls = pull_on(points, weights, _by_column(prototypes), widths)
     if neighbourhood > 0.0:
         pulls = smoothed(pulls, _places_across(len(prototypes)), neighbourhood)
     masses = pulls[-1]
-    return np.where(masses > 0.0, pulls[:-1] / np.where(masses > 0.0, masses, 1.0), prototypes.T).T.copy()
+    return np.where(
+        masses > 0.0, pulls[:-1] / np.where(masses > 0.0, masses, 1.0), prototypes.T
+    ).T.copy()
 
 
 def _until_settled(
@@ -225,15 +253,21 @@ def _until_settled(
     return prototypes
 
 
-def _first_level(points: np.ndarray, start: np.ndarray, reports: _Reports) -> tuple[np.ndarray, np.ndarray]:
+def _first_level(
+    points: np.ndarray, start: np.ndarray, reports: _Reports
+) -> tuple[np.ndarray, np.ndarray]:
     """The prototypes of the map and the number of records nearest to each."""
     weights = np.ones(len(points))
     prototypes, width = _arranged(points[start], points), max(0.5, len(start) ** 0.5 / 4.0)
     for number in range(FIRST_MAP):
         reports.tell(number / (2 * FIRST_MAP))
-        prototypes = one_pass(points, weights, prototypes, NO_WIDTHS, width * (1.0 - number / FIRST_MAP))
+        prototypes = one_pass(
+            points, weights, prototypes, NO_WIDTHS, width * (1.0 - number / FIRST_MAP)
+        )
     reports.tell(0.5)
-    prototypes = learn(points, weights, prototypes, fuzzy=FIRST_FUZZY, possibilistic=FIRST_POSSIBILISTIC)
+    prototypes = learn(
+        points, weights, prototypes, fuzzy=FIRST_FUZZY, possibilistic=FIRST_POSSIBILISTIC
+    )
     reports.tell(0.8)
     return prototypes, _masses(points, prototypes)
 
@@ -255,7 +289,9 @@ def _judged_levels(
 def _refined(
     points: np.ndarray, level: tuple[np.ndarray, np.ndarray], validity: str
 ) -> tuple[dict[int, np.ndarray], dict[int, float]]:
-    """Prototypes trained on the records, in numbers around the best until it stays, and how each is judged."""
+    """Prototypes trained on the records, in numbers around the best until it stays, and how each is
+    judged.
+    """
     most = int((level[1] > 0.0).sum())
     best = max(2, min(_largest(_judged_levels(points, level, validity)), most))
     found: dict[int, np.ndarray] = {1: level[0][:1]}
@@ -271,7 +307,9 @@ def _refined(
 
 
 def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[np.ndarray, float]:
-    """Prototypes trained on the records, with typicalities if that is judged better, and how they are judged."""
+    """Prototypes trained on the records, with typicalities if that is judged better, and how they
+    are judged.
+    """
     weights = np.ones(len(points))
     fuzzy = learn(points, weights, start, possibilistic=0)
     both = learn(points, weights, fuzzy, fuzzy=0)
@@ -280,7 +318,9 @@ def _clusters_of(points: np.ndarray, start: np.ndarray, validity: str) -> tuple[
 
 
 def _judged_if_apart(points: np.ndarray, prototypes: np.ndarray, validity: str) -> float:
-    """The validity index; the worst where two prototypes have met: rounding alone would say which records are whose."""
+    """The validity index; the worst where two prototypes have met: rounding alone would say which
+    records are whose.
+    """
     if _squared_distances_between(prototypes).min() <= (10.0 * SETTLED) ** 2:
         return -np.inf
     return validity_of(points, prototypes, validity)
@@ -291,7 +331,9 @@ def _largest(judged: dict[int, float]) -> int:
 
 
 def _in_units(points: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Centre, extent, and the points measured from the centre in units of the extent: no squares vanish or overflow."""
+    """Centre, extent, and the points measured from the centre in units of the extent: no squares
+    vanish or overflow.
+    """
     centre = sums.mean_of(points, np.arange(len(points)))
     shifted = points - centre
     constant = points.min(axis=0) == points.max(axis=0)
@@ -315,7 +357,9 @@ def _distinct_records(points: np.ndarray, wanted: int, rng: np.ndarray) -> np.nd
 
 
 def _arranged(prototypes: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The prototypes in the order of the map: row by row along the column that varies most, in a row along the next."""
+    """The prototypes in the order of the map: row by row along the column that varies most, in a
+    row along the next.
+    """
     varies = np.argsort(-sums.column_moments(points)[1], kind="stable")
     down, along = varies[0], varies[min(1, len(varies) - 1)]
     across = _places_across(len(prototypes))

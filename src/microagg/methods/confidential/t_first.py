@@ -1,24 +1,33 @@
-"""t-first: groups that take one record from each stratum of a confidential column, so that t-closeness comes by itself.
+"""t-first: groups that take one record from each stratum of a confidential column, so that
+t-closeness comes by itself.
 
-Source: Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015, algorithm 3 (t-closeness-first microaggregation).
+Source: Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015, algorithm 3 (t-closeness-first
+microaggregation).
 
-1. Groups have k' = max(k, ⌈n / (2 (n - 1) t + 1)⌉) records: if they hold one of each of k' equal strata of a column whose values
-   all differ, their earth mover's distance from the table is at most (n - k') / (2 (n - 1) k'), which is t or less. Where n
-   mod k' is no less than the number of groups g = ⌊n / k'⌋, k' grows by ⌊(n mod k') / g⌋, so that at most one record is left
-   over for each group.
-2. The records in ascending order of the confidential column are cut into k' strata of g records. The n - g k' left over make
-   the middle stratum larger, or, where k' is even, the two middle ones, the lower one by no less than the upper.
-3. While records remain: the one farthest from their mean, r, becomes the centre of a group, and after that the one of those
-   left that is farthest from r. A group takes of every stratum, in ascending order, the record nearest to its centre, and one
-   more of the lowest stratum that has more records than groups are left to be formed.
+1. Groups have k' = max(k, ⌈n / (2 (n - 1) t + 1)⌉) records: if they hold one of each of k' equal
+strata of a column whose values
+   all differ, their earth mover's distance from the table is at most (n - k') / (2 (n - 1) k'),
+   which is t or less. Where n mod k' is no less than the number of groups g = ⌊n / k'⌋, k' grows by
+   ⌊(n mod k') / g⌋, so that at most one record is left over for each group.
+2. The records in ascending order of the confidential column are cut into k' strata of g records.
+The n - g k' left over make
+   the middle stratum larger, or, where k' is even, the two middle ones, the lower one by no less
+   than the upper.
+3. While records remain: the one farthest from their mean, r, becomes the centre of a group, and
+after that the one of those
+   left that is farthest from r. A group takes of every stratum, in ascending order, the record
+   nearest to its centre, and one more of the lowest stratum that has more records than groups are
+   left to be formed.
 
-Ties go to the lower record number. t is that of the guarantee asked for; without one, k' = k. Departures: the paper has one
-numeric column. Of several columns, the strata are those of an ordered or numeric one, the one with the most distinct values,
-the first of several; where all are nominal, of the one with the most categories, in descending order of their frequency (the
-first to appear first). Atoms (missing values, special codes) come behind all values, so that they have strata of their own and every group gets
-its share of them. Neither nominal values, nor equal ones, nor the other columns are covered by the bound of step 1:
-whatever misses the guarantee is merged afterwards, as with any method. The paper itself was not at hand: k' is as others who
-built the method have it, where the remainder goes (steps 2 and 3) is our reading.
+Ties go to the lower record number. t is that of the guarantee asked for; without one, k' = k.
+Departures: the paper has one numeric column. Of several columns, the strata are those of an ordered
+or numeric one, the one with the most distinct values, the first of several; where all are nominal,
+of the one with the most categories, in descending order of their frequency (the first to appear
+first). Atoms (missing values, special codes) come behind all values, so that they have strata of
+their own and every group gets its share of them. Neither nominal values, nor equal ones, nor the
+other columns are covered by the bound of step 1: whatever misses the guarantee is merged
+afterwards, as with any method. The paper itself was not at hand: k' is as others who built the
+method have it, where the remainder goes (steps 2 and 3) is our reading.
 """
 
 from __future__ import annotations
@@ -36,7 +45,9 @@ from microagg.table.schema import Kind
 
 
 def t_first(problem: Problem, *, rng: np.ndarray, progress: Progress | None = None) -> np.ndarray:
-    """Groups of one record from each stratum of a confidential column, around the records that lie outermost."""
+    """Groups of one record from each stratum of a confidential column, around the records that lie
+    outermost.
+    """
     n = len(problem.points)
     size = size_for(n, problem.k, _t_of(problem))
     order = np.argsort(_ranks(leading(problem.confidential)), kind="stable")
@@ -69,7 +80,8 @@ class _Stratum:
 
 
 def size_for(n: int, k: int, t: float | None) -> int:
-    """The number of strata: how many records a group must have for t, and so that few are left over.
+    """The number of strata: how many records a group must have for t, and so that few are left
+    over.
 
     >>> size_for(1080, 5, 0.1), size_for(1080, 5, 0.01), size_for(11, 4, None)
     (5, 49, 5)
@@ -80,7 +92,9 @@ def size_for(n: int, k: int, t: float | None) -> int:
 
 def leading(attributes: tuple[Attribute, ...]) -> Attribute:
     """The column whose strata are used."""
-    return max(attributes, key=lambda attribute: (attribute.kind is not Kind.NOMINAL, attribute.known))
+    return max(
+        attributes, key=lambda attribute: (attribute.kind is not Kind.NOMINAL, attribute.known)
+    )
 
 
 def _ranks(attribute: Attribute) -> np.ndarray:
@@ -115,7 +129,8 @@ T_FIRST = Method(
     name="t-first",
     family="confidential",
     source="Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015, algorithm 3",
-    summary="puts one record from each stratum of a confidential column into every group: t-closeness by construction",
+    summary="puts one record from each stratum of a confidential column into every group: "
+    "t-closeness by construction",
     good_for="a strict t on one confidential column with little loss",
     run=cast(Partition, t_first),
     complexity="O(n² / k) at worst; nearer to O(n log n) in few columns",

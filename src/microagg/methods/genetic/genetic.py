@@ -1,23 +1,31 @@
 """A genetic algorithm within small blocks of records.
 
-Source: Solanas et al. 2006 (3rd IEEE Conference on Intelligent Systems), as retold by Mortazavi, Jalili and Gohargazi
-2013: a gene for each record, and for more than 50 records a fixed-size method first.
+Source: Solanas et al. 2006 (3rd IEEE Conference on Intelligent Systems), as retold by Mortazavi,
+Jalili and Gohargazi 2013: a gene for each record, and for more than 50 records a fixed-size method
+first.
 
-1. MDAV with groups of `block` records makes the blocks (no fewer than 2k records; a last block that is larger is halved
+1. MDAV with groups of `block` records makes the blocks (no fewer than 2k records; a last block that
+is larger is halved
    by it). Within each block, with ⌊n / k⌋ groups for its n records:
-2. Draw a population of random chromosomes: a gene for each record, the number of its group; k to 2k - 1 records a
+2. Draw a population of random chromosomes: a gene for each record, the number of its group; k to 2k
+- 1 records a
    group.
-3. The next generation has the best chromosome as it is, and children. Two parents are drawn with chances in proportion
-   to their fitness, which is one over the sum of squares within the groups. With the chance `crossover` the genes
-   behind a random place are exchanged; each gene becomes a random one with the chance `mutation`.
-4. Repair: a group of fewer than k takes random records from groups of more than k; one of 2k or more gives random
+3. The next generation has the best chromosome as it is, and children. Two parents are drawn with
+chances in proportion
+   to their fitness, which is one over the sum of squares within the groups. With the chance
+   `crossover` the genes behind a random place are exchanged; each gene becomes a random one with
+   the chance `mutation`.
+4. Repair: a group of fewer than k takes random records from groups of more than k; one of 2k or
+more gives random
    records to the smallest group. Groups are numbered by their first records again.
-5. After so many generations the best chromosome is the partition of the block. A loss of zero ends it at once.
+5. After so many generations the best chromosome is the partition of the block. A loss of zero ends
+it at once.
 
-Of equal losses the first chromosome counts, of equally small groups the first. The retelling says no more than what
-chromosomes are, that their sizes must be kept, and how blocks are made: repair, drawing by fitness and the numbering by
-first records, without which the same number means different groups in two parents, are ours, and so are the rates,
-which among ten settings lost least in equal time on blocks of Census.
+Of equal losses the first chromosome counts, of equally small groups the first. The retelling says
+no more than what chromosomes are, that their sizes must be kept, and how blocks are made: repair,
+drawing by fitness and the numbering by first records, without which the same number means different
+groups in two parents, are ours, and so are the rates, which among ten settings lost least in equal
+time on blocks of Census.
 """
 
 from __future__ import annotations

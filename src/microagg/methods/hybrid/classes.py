@@ -1,24 +1,27 @@
 """Classes of confidential values: what HM-PFSOM spreads evenly over the groups of a part.
 
-Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators, such that two
-different ones are 1 apart. Atoms (missing values, special codes) of numeric and ordered columns lie at the mean of the column's values,
-and aside of them by an indicator like those of categories, so that they are told apart from every value. The classes are the clusters that PFSOM finds in these columns among the records of the
-part, at least two.
+Numeric and ordered columns are scaled to 0..1 over the whole table; categories enter by indicators,
+such that two different ones are 1 apart. Atoms (missing values, special codes) of numeric and
+ordered columns lie at the mean of the column's values, and aside of them by an indicator like those
+of categories, so that they are told apart from every value. The classes are the clusters that PFSOM
+finds in these columns among the records of the part, at least two.
 
-A single column of categories needs no clustering: its categories are the classes. Those that fewer than a twentieth
-of the part's records have form one class together; if this is still smaller than that, it joins the smallest of the
-others. If there is but one other, they stay a class however few they are; if all are so rare, they are dealt out into
-two classes of about the same size.
+A single column of categories needs no clustering: its categories are the classes. Those that fewer
+than a twentieth of the part's records have form one class together; if this is still smaller than
+that, it joins the smallest of the others. If there is but one other, they stay a class however few
+they are; if all are so rare, they are dealt out into two classes of about the same size.
 
-Clusters of fewer than a twentieth are no classes either, for the group rule would make one outlier's class the measure
-of all: a part with it would be a single group. They are set aside, the rest is clustered again if it makes a single
-class, and in the end they join the nearest class. Where that leaves one class of different values, it is cut in two
-along its widest column, between two values and as near to halves as can be. The paper, whose smallest class has 11 %
-of its part, says nothing of such.
+Clusters of fewer than a twentieth are no classes either, for the group rule would make one
+outlier's class the measure of all: a part with it would be a single group. They are set aside, the
+rest is clustered again if it makes a single class, and in the end they join the nearest class.
+Where that leaves one class of different values, it is cut in two along its widest column, between
+two values and as near to halves as can be. The paper, whose smallest class has 11 % of its part,
+says nothing of such.
 
-The classes do not depend on k. They did once (rare was what fewer than k records had), and the number of groups then
-rose with k: the group rule gives a part no more groups than its smallest class has records, so that a class of two
-records, set aside for k = 3 but not for k = 2, made two groups of a part that had dozens for any larger k.
+The classes do not depend on k. They did once (rare was what fewer than k records had), and the
+number of groups then rose with k: the group rule gives a part no more groups than its smallest
+class has records, so that a class of two records, set aside for k = 3 but not for k = 2, made two
+groups of a part that had dozens for any larger k.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ class ConfidentialClasses:
         self._values = None if single else _as_points(attributes)
 
     def of(self, records: np.ndarray, rng: np.ndarray) -> np.ndarray:
-        """The class of each of these records, numbered from 0: two at least, unless all have the same values.
+        """The class of each of these records, numbered from 0: two at least, unless all have the
+        same values.
 
         >>> from microagg.kernels import random
         >>> wage = Attribute("wage", Kind.NUMERIC, np.array([5.0, 5.1, 9.0, 9.2, 5.2, 9.1]))
@@ -60,7 +64,9 @@ class ConfidentialClasses:
 
 
 def _frequent_categories(codes: np.ndarray) -> np.ndarray:
-    """The categories of at least a twentieth of the records; the others together, or with the smallest of these."""
+    """The categories of at least a twentieth of the records; the others together, or with the
+    smallest of these.
+    """
     sizes = np.bincount(codes)
     frequent = np.flatnonzero(sizes * RARE >= len(codes))
     rare = np.isin(codes, frequent, invert=True)
@@ -74,7 +80,9 @@ def _frequent_categories(codes: np.ndarray) -> np.ndarray:
 
 
 def _dealt_out(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Two classes of categories: the most frequent first, each goes to the class that has fewer records."""
+    """Two classes of categories: the most frequent first, each goes to the class that has fewer
+    records.
+    """
     side, filled = np.zeros(len(sizes), np.int32), [0, 0]
     for category in np.argsort(-sizes, kind="stable"):
         side[category] = filled[1] < filled[0]
@@ -83,7 +91,9 @@ def _dealt_out(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _large_clusters(values: np.ndarray, rng: np.ndarray, validity: str) -> np.ndarray:
-    """Clusters of at least a twentieth of the records; those of smaller ones join the nearest of these in the end."""
+    """Clusters of at least a twentieth of the records; those of smaller ones join the nearest of
+    these in the end.
+    """
     kept = np.arange(len(values))
     for _ in range(ROUNDS):
         found = pfsom(np.ascontiguousarray(values[kept]), rng=rng, validity=validity, fewest=2)
@@ -99,7 +109,9 @@ def _large_clusters(values: np.ndarray, rng: np.ndarray, validity: str) -> np.nd
 
 
 def _cut_in_two(values: np.ndarray) -> np.ndarray:
-    """Along the widest column, between two values and as near to halves as can be; one class if all are equal."""
+    """Along the widest column, between two values and as near to halves as can be; one class if all
+    are equal.
+    """
     column = values[:, int((values.max(axis=0) - values.min(axis=0)).argmax())]
     distinct, counts = np.unique(column, return_counts=True)
     if len(distinct) == 1:
@@ -128,7 +140,9 @@ def _scaled(values: np.ndarray) -> np.ndarray:
 
 
 def _scaled_with_atoms(attribute: Attribute) -> np.ndarray:
-    """The values from 0 to 1 and, beside them, a column for each atom; atoms are in the mean of the values."""
+    """The values from 0 to 1 and, beside them, a column for each atom; atoms are in the mean of the
+    values.
+    """
     told = attribute.codes < attribute.known
     place = np.zeros((len(told), 1))
     if told.any():

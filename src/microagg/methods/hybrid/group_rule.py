@@ -1,8 +1,10 @@
-"""How HM-PFSOM forms groups in a part: every group takes its share of every class of the confidential values.
+"""How HM-PFSOM forms groups in a part: every group takes its share of every class of the
+confidential values.
 
-Source: Abidi, Ben Yahia and Perera 2020, algorithm 2 and tables 9 to 12. The algorithm as printed takes k records of
-every class; their tables have larger groups, and all but one of the 44 rows come out with the shares below
-(sub-Census1 with 20 of the smallest class: they print 82 records, it makes 80).
+Source: Abidi, Ben Yahia and Perera 2020, algorithm 2 and tables 9 to 12. The algorithm as printed
+takes k records of every class; their tables have larger groups, and all but one of the 44 rows come
+out with the shares below (sub-Census1 with 20 of the smallest class: they print 82 records, it
+makes 80).
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ class GroupPlan:
 
 
 def plan_groups(class_sizes: Sequence[int], per_class: int) -> GroupPlan:
-    """Groups with `per_class` records of the smallest class, and so many times that of the others as they are larger.
+    """Groups with `per_class` records of the smallest class, and so many times that of the others
+    as they are larger.
 
     >>> plan_groups([145, 164, 73], 5)
     GroupPlan(groups=14, takes=(5, 10, 5))
     """
     smallest = min(class_sizes)
-    return GroupPlan(smallest // per_class, tuple(per_class * (size // smallest) for size in class_sizes))
+    return GroupPlan(
+        smallest // per_class, tuple(per_class * (size // smallest) for size in class_sizes)
+    )
 
 
 def least_per_class(class_sizes: Sequence[int], k: int) -> int:
@@ -52,11 +57,13 @@ def least_per_class(class_sizes: Sequence[int], k: int) -> int:
 def diverse_groups(
     points: np.ndarray, classes: np.ndarray, k: int, per_class: int | None = None
 ) -> np.ndarray:
-    """The group of each record of a part: groups of at least k records with their shares of the classes (0, 1, ...).
+    """The group of each record of a part: groups of at least k records with their shares of the
+    classes (0, 1, ...).
 
-    1. Without `per_class`, the smallest that gives groups of k records; with one, the larger of the two.
-    2. If the smallest class has fewer records than that, the whole part is one group.
-    3. As many groups as the plan says: around the record farthest from the centre of the part among those left, the
+    1. Without `per_class`, the smallest that gives groups of k records; with one, the larger of the
+    two. 2. If the smallest class has fewer records than that, the whole part is one group. 3. As
+    many groups as the plan says: around the record farthest from the centre of the part among those
+    left, the
        nearest ones of each class. The centre stays.
     4. Each record left over joins the group with the nearest centroid.
 

@@ -1,16 +1,19 @@
 """Hybrid: the records are split into parts, and any method groups each part.
 
-Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing 11), algorithm 1.
+Source: Abidi, Ben Yahia and Perera 2020 (Journal of Ambient Intelligence and Humanized Computing
+11), algorithm 1.
 
-1. Split the records into parts: `split="pfsom"` into the clusters that PFSOM finds, `split="blocks"` into compact
-   blocks of at most `largest` records. A part of fewer than k records joins the part with the nearest centroid, the
-   smallest first.
-2. Where l or t is asked for and the method `inside` heeds it, parts that miss it as a whole join others
+1. Split the records into parts: `split="pfsom"` into the clusters that PFSOM finds,
+`split="blocks"` into compact
+   blocks of at most `largest` records. A part of fewer than k records joins the part with the
+   nearest centroid, the smallest first.
+2. Where l or t is asked for and the method `inside` heeds it, parts that miss it as a whole join
+others
    (`refine/merging.py`), for no grouping within them could keep it.
 3. The method `inside`, with its own defaults, groups each part; all groups together are the result.
 
-Ties go to the lower record number. The paper leaves steps 1 and 3 open; blocks and step 2 are not from it. A search inside that
-is stopped is repeated by `stop_after`, see `methods/parts.py`.
+Ties go to the lower record number. The paper leaves steps 1 and 3 open; blocks and step 2 are not
+from it. A search inside that is stopped is repeated by `stop_after`, see `methods/parts.py`.
 """
 
 from __future__ import annotations
@@ -73,10 +76,15 @@ HYBRID = Method(
     parameters=(
         Choice("split", SPLITS, "pfsom", "clusters of PFSOM, or compact blocks"),
         MethodName(
-            "inside", "mdav", "hybrid", "the method that groups each part, with its default parameters"
+            "inside",
+            "mdav",
+            "hybrid",
+            "the method that groups each part, with its default parameters",
         ),
         VALIDITY,
-        Number("largest", 2, 1e9, 1000, "maximum number of records in a block, at least 2k", whole=True),
+        Number(
+            "largest", 2, 1e9, 1000, "maximum number of records in a block, at least 2k", whole=True
+        ),
         *STOPPING,
     ),
     seeded=True,

@@ -1,4 +1,6 @@
-"""Parts and groups in which everybody has the same value of a confidential column, and what becomes of them."""
+"""Parts and groups in which everybody has the same value of a confidential column, and what becomes
+of them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from microagg.table.variable import NO_ATOM
 
 
 def columns_that_differ(attributes: Sequence[Attribute]) -> list[np.ndarray]:
-    """The confidential columns as codes, -1 for an atom, but for those in which all records have the same value.
+    """The confidential columns as codes, -1 for an atom, but for those in which all records have
+    the same value.
 
     >>> from microagg.table.schema import Kind
     >>> wage = Attribute("wage", Kind.NUMERIC, np.array([7.0, np.nan, 9.0]), atoms=np.array([-1, 0, -1]), marks=(None,))
@@ -37,11 +40,14 @@ def with_one_value(labels: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndar
     return _sharing([_ranges(labels, column, groups) for column in columns], groups)
 
 
-def join_one_valued(points: np.ndarray, labels: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
-    """The smallest group that shares one value in some column joins the one with which it loses least, until none is left.
+def join_one_valued(
+    points: np.ndarray, labels: np.ndarray, columns: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The smallest group that shares one value in some column joins the one with which it loses
+    least, until none is left.
 
-    Joining groups A and B adds n_A n_B / (n_A + n_B) |c_A - c_B|² to the squared error. Ties go to the group with the
-    lower first record.
+    Joining groups A and B adds n_A n_B / (n_A + n_B) |c_A - c_B|² to the squared error. Ties go to
+    the group with the lower first record.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [9.5]])
     >>> join_one_valued(points, np.array([0, 0, 1, 1, 2, 2]), [np.array([7, 7, 7, 8, 7, 8])]).tolist()
@@ -49,7 +55,10 @@ def join_one_valued(points: np.ndarray, labels: np.ndarray, columns: Sequence[np
     """
     labels = sums.number_by_first_record(labels.astype(np.int32))
     groups = int(labels.max()) + 1
-    sizes, means = sums.group_sizes(labels, groups).astype(np.int64), sums.group_means(points, labels, groups)
+    sizes, means = (
+        sums.group_sizes(labels, groups).astype(np.int64),
+        sums.group_means(points, labels, groups),
+    )
     ranges = [_ranges(labels, column, groups) for column in columns]
     members = dict(enumerate(records_by_label(labels)))
     while len(members) > 1:
@@ -80,7 +89,9 @@ def _cheapest(chosen: int, sizes: np.ndarray, means: np.ndarray) -> int:
 
 
 def _ranges(labels: np.ndarray, column: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and the highest value in each group, the highest below the lowest where there is none."""
+    """The lowest and the highest value in each group, the highest below the lowest where there is
+    none.
+    """
     told = column >= 0
     low, high = np.full(groups, column.max(initial=0)), np.full(groups, -1, column.dtype)
     np.minimum.at(low, labels[told], column[told])
@@ -89,4 +100,6 @@ def _ranges(labels: np.ndarray, column: np.ndarray, groups: int) -> tuple[np.nda
 
 
 def _sharing(ranges: Sequence[tuple[np.ndarray, np.ndarray]], groups: int) -> np.ndarray:
-    return np.any([low >= high for low, high in ranges], axis=0) if ranges else np.zeros(groups, bool)
+    return (
+        np.any([low >= high for low, high in ranges], axis=0) if ranges else np.zeros(groups, bool)
+    )

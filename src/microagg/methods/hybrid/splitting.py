@@ -22,7 +22,8 @@ def split_into_parts(
     largest: int = 1000,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """The part of each record, each of at least k records: clusters of PFSOM, or blocks of at most `largest` records.
+    """The part of each record, each of at least k records: clusters of PFSOM, or blocks of at most
+    `largest` records.
 
     >>> from microagg.kernels import random
     >>> points = np.array([[0.0], [0.1], [0.2], [7.0], [7.1], [7.2], [99.0]])
@@ -39,7 +40,8 @@ def split_into_parts(
 
 
 def join_small_parts(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """The smallest part of fewer than k records joins the part with the nearest centroid, until none is left.
+    """The smallest part of fewer than k records joins the part with the nearest centroid, until
+    none is left.
 
     Ties go to the part with the lower first record.
 
@@ -56,4 +58,6 @@ def join_small_parts(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarr
         means = sums.group_means(points, labels, parts)
         others = np.flatnonzero(np.arange(parts) != smallest)
         nearest = others[sums.nearest_mean(means[others], means[smallest])]
-        labels = sums.number_by_first_record(np.where(labels == smallest, nearest, labels).astype(np.int32))
+        labels = sums.number_by_first_record(
+            np.where(labels == smallest, nearest, labels).astype(np.int32)
+        )

@@ -1,22 +1,31 @@
-"""IMHM and RIMHM: assignment to centroids under size bounds, and optimal cuts of paths through the clusters, in turns.
+"""IMHM and RIMHM: assignment to centroids under size bounds, and optimal cuts of paths through the
+clusters, in turns.
 
-Source: Mortazavi, Jalili and Gohargazi 2013 (Applied Intelligence 39), figures 2 and 4 and sections 4.2, 5.2 and 5.4.
+Source: Mortazavi, Jalili and Gohargazi 2013 (Applied Intelligence 39), figures 2 and 4 and sections
+4.2, 5.2 and 5.4.
 
-1. Start. IMHM: the groups of MDAV whose leftovers join their nearest centroids, which move (or, for large data, runs of k
-   records along the sum of z-scores). RIMHM: the records along the sum of z-scores, shuffled within runs of n p records
-   (the last one longer), and the optimal cut of that order.
-2. Sort the centroids by their distance from the one farthest from the centre of centroids; npb blocks of consecutive
+1. Start. IMHM: the groups of MDAV whose leftovers join their nearest centroids, which move (or, for
+large data, runs of k
+   records along the sum of z-scores). RIMHM: the records along the sum of z-scores, shuffled within
+   runs of n p records (the last one longer), and the optimal cut of that order.
+2. Sort the centroids by their distance from the one farthest from the centre of centroids; npb
+blocks of consecutive
    clusters are worked on one by one. Of c clusters, block b starts with number ⌊c b / npb⌋.
-3. At most 100 times: assign the records to the centroids at the least total cost, every cluster getting k to 2k - 1;
+3. At most 100 times: assign the records to the centroids at the least total cost, every cluster
+getting k to 2k - 1;
    compute the centroids.
-4. If that does not lower the block's IL by more than 1e-7: order the records along a path through the clusters, cut it
-   optimally, and repeat both until IL changes by less than 1e-7 (at most 100 times). If IL is still no lower, stop.
+4. If that does not lower the block's IL by more than 1e-7: order the records along a path through
+the clusters, cut it
+   optimally, and repeat both until IL changes by less than 1e-7 (at most 100 times). If IL is still
+   no lower, stop.
 
-Ties go to the lower record number and the lower cluster number. Readings: the paper bounds the size of a block and does not
-say where blocks end; with their number given and the ends above, five of its eight EIA cells with four blocks come out as
-printed, the others within 0.003. IL is relative to the block's own total sum of squares. Departures: the best groups found
-in a block are kept, the start included, so that it never ends worse than it started; `cost="squared"` assigns by squared
-distances, whose total is the loss itself, which is usually a little better than the paper's plain distances.
+Ties go to the lower record number and the lower cluster number. Readings: the paper bounds the size
+of a block and does not say where blocks end; with their number given and the ends above, five of
+its eight EIA cells with four blocks come out as printed, the others within 0.003. IL is relative to
+the block's own total sum of squares. Departures: the best groups found in a block are kept, the
+start included, so that it never ends worse than it started; `cost="squared"` assigns by squared
+distances, whose total is the loss itself, which is usually a little better than the paper's plain
+distances.
 """
 
 from __future__ import annotations
@@ -50,10 +59,14 @@ def imhm(
     cost: str = "distance",
     start: str = "mdav",
 ) -> np.ndarray:
-    """Assignment to centroids and optimal cuts, from the groups of MDAV or from runs along the sum of z-scores."""
+    """Assignment to centroids and optimal cuts, from the groups of MDAV or from runs along the sum
+    of z-scores.
+    """
     points, k = problem.points, problem.k
     reports = _Reports(progress, len(points), npb)
-    first = _mdav_groups(points, k, reports) if start == "mdav" else runs_along(by_zscores(problem), k)
+    first = (
+        _mdav_groups(points, k, reports) if start == "mdav" else runs_along(by_zscores(problem), k)
+    )
     return _improved(points, k, first, npb, cost == "squared", reports)
 
 
@@ -73,7 +86,9 @@ def rimhm(
 
 
 class _Reports:
-    """Tells of one turn of work after another as a share of the records: the start counts as much as a block."""
+    """Tells of one turn of work after another as a share of the records: the start counts as much
+    as a block.
+    """
 
     def __init__(self, progress: Progress | None, n: int, blocks: int) -> None:
         self._progress, self._n, self._parts = progress, n, blocks + 1
@@ -152,7 +167,9 @@ def _improved_block(
 def _cut_again_and_again(
     points: np.ndarray, k: int, labels: np.ndarray, loss: float, total: float
 ) -> tuple[np.ndarray, float]:
-    """Paths and optimal cuts in turns until IL changes by less than 1e-7; the groups and their IL."""
+    """Paths and optimal cuts in turns until IL changes by less than 1e-7; the groups and their
+    IL.
+    """
     centre = sums.mean_of(points, np.arange(len(points)))
     outermost = int(squared_distances(points, centre).argmax())
     for _ in range(TURNS):
@@ -174,9 +191,16 @@ def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
     return sums.squared_error(points, _centroids(points, labels), labels)
 
 
-COMPLEXITY = "O(n² d / k) a turn in each block of n records, at most 100 turns; more blocks for large data"
+COMPLEXITY = (
+    "O(n² d / k) a turn in each block of n records, at most 100 turns; more blocks for large data"
+)
 NPB = Number(
-    "npb", 1, 1e6, 1, "number of blocks of neighbouring groups, each improved separately", whole=True
+    "npb",
+    1,
+    1e6,
+    1,
+    "number of blocks of neighbouring groups, each improved separately",
+    whole=True,
 )
 COST = Choice(
     "cost",
@@ -189,7 +213,8 @@ IMHM = Method(
     name="imhm",
     family="imhm",
     source="Mortazavi, Jalili and Gohargazi 2013 (IMHM)",
-    summary="improves MDAV by alternating optimal assignment to centroids and optimal cuts of paths",
+    summary="improves MDAV by alternating optimal assignment to centroids and optimal cuts of "
+    "paths",
     good_for="low loss without randomness, for a few thousand records",
     run=cast(Partition, imhm),
     complexity=COMPLEXITY,
@@ -216,7 +241,13 @@ RIMHM = Method(
     complexity=COMPLEXITY,
     parameters=(
         NPB,
-        Number("p", 0.0, 1.0, 0.1, "share of the records that are shuffled together; 0 for no randomness"),
+        Number(
+            "p",
+            0.0,
+            1.0,
+            0.1,
+            "share of the records that are shuffled together; 0 for no randomness",
+        ),
         COST,
     ),
     largest_group=below_two_k,

@@ -1,4 +1,6 @@
-"""The path through all records that IMHM cuts: from cluster to cluster, and within each towards the next."""
+"""The path through all records that IMHM cuts: from cluster to cluster, and within each towards the
+next.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,13 @@ from microagg.kernels.distances import squared_distance
 
 @kernel
 def path_through(points, centroids, labels, first):
-    """All records in the order of a path that starts in cluster `first`, of two or more (Mortazavi et al. 2013, fig. 2).
+    """All records in the order of a path that starts in cluster `first`, of two or more (Mortazavi
+    et al. 2013, fig. 2).
 
-    The next cluster is the unvisited one whose centroid is nearest to any record of the current cluster; the records go
-    towards it, the nearest last. The records of the last cluster start with the nearest to the centroid before it. Ties
-    go to the lower cluster number and the lower record number. O(n c d) time at worst, O(n + c) memory.
+    The next cluster is the unvisited one whose centroid is nearest to any record of the current
+    cluster; the records go towards it, the nearest last. The records of the last cluster start with
+    the nearest to the centroid before it. Ties go to the lower cluster number and the lower record
+    number. O(n c d) time at worst, O(n + c) memory.
     """
     n, clusters = points.shape[0], centroids.shape[0]
     by_cluster = np.argsort(labels, kind="mergesort")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 WORDS = ("quick", "balanced", "thorough")
 
-# What balanced means: up to five thousand records the work grows with their number, at ten seconds for a thousand; beyond,
+# What balanced means: up to five thousand records the work grows with their number, at ten seconds
+# for a thousand; beyond,
 # every further record gets as much as keeps a million of them within minutes.
 MOST_FOR_EACH = 600
 SHARED = 3_000_000
@@ -24,9 +25,11 @@ class Work:
 
 
 def work_of(n: int, effort: str | float, whole: int | None = None) -> Work:
-    """The work that a word means for n records, or so many steps for each record. A step costs more with more columns and k.
+    """The work that a word means for n records, or so many steps for each record. A step costs more
+    with more columns and k.
 
-    Where a word is meant for a `whole` table of so many records, of which these are a stratum, they get their share of its work.
+    Where a word is meant for a `whole` table of so many records, of which these are a stratum, they
+    get their share of its work.
 
     >>> work_of(1000, 250).steps
     250000
@@ -36,7 +39,9 @@ def work_of(n: int, effort: str | float, whole: int | None = None) -> Work:
     if effort == "quick":
         return Work(0, "effort quick: no further search")
     if effort not in WORDS:
-        return Work(round(float(effort) * n), f"then annealing, {float(effort):g} steps for each record")
+        return Work(
+            round(float(effort) * n), f"then annealing, {float(effort):g} steps for each record"
+        )
     return _annealing(effort, _balanced(n, whole) * (THOROUGH if effort == "thorough" else 1), n)
 
 
@@ -46,7 +51,9 @@ def beside_programs(n: int, whole: int | None = None) -> Work:
 
 
 def searching_while_proving(n: int) -> Work:
-    """The work of one search among several, between which a bound is raised: some seconds whatever n is."""
+    """The work of one search among several, between which a bound is raised: some seconds whatever
+    n is.
+    """
     steps = min(_balanced(n), SHARED // 3)
     why = f"effort prove: annealing, {steps / n:.3g} steps for each record, in turns with the bound"
     return Work(steps, why)

@@ -1,12 +1,17 @@
 """LNS: annealing by small ruins, from groups that local search has improved.
 
-Source: microagg's own. The principles are those of ruin and recreate (Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000) and of
-large neighbourhood search (Shaw 1998); the ruins are small ones, see `refine/lns.py`.
+Source: microagg's own. The principles are those of ruin and recreate (Schrimpf, Schneider,
+Stamm-Wilbrandt and Dueck 2000) and of large neighbourhood search (Shaw 1998); the ruins are small
+ones, see `refine/lns.py`.
 
-1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved by local search. Where l, t or
-   units are asked for, groups that miss it are merged first, and nothing after that enters a grouping that misses it.
-2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a group dissolved or founded.
-   What costs something is accepted by a temperature that falls to 0. The best groups met are kept, place by place.
+1. Start: MDAV within compact blocks of the records (`start=mdav`: of all records at once), improved
+by local search. Where l, t or
+   units are asked for, groups that miss it are merged first, and nothing after that enters a
+   grouping that misses it.
+2. Steps: each tries 128 changes among neighbouring groups: two records exchanged, one shifted, a
+group dissolved or founded.
+   What costs something is accepted by a temperature that falls to 0. The best groups met are kept,
+   place by place.
 """
 
 from __future__ import annotations
@@ -69,7 +74,9 @@ def lns(
 
 
 def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.ndarray:
-    """Groups to search from: constructed, then improved by local search. It cannot be stopped with something to keep."""
+    """Groups to search from: constructed, then improved by local search. It cannot be stopped with
+    something to keep.
+    """
     watch.stage(0.0, 0.04)
     if start == "blocks":
         labels = block_groups(problem, progress=watch.tell)
@@ -104,7 +111,10 @@ LNS = Method(
     parameters=(
         Effort("effort", ("quick", "balanced", "thorough"), "balanced", "how hard to search"),
         Choice(
-            "start", ("blocks", "mdav"), "blocks", "MDAV within compact blocks, or on all records at once"
+            "start",
+            ("blocks", "mdav"),
+            "blocks",
+            "MDAV within compact blocks, or on all records at once",
         ),
         *STOPPING,
     ),

@@ -1,1 +1,3 @@
-"""Maximum distance to average vector and its relatives: groups around the records on the outside."""
+"""Maximum distance to average vector and its relatives: groups around the records on the
+outside.
+"""

@@ -1,14 +1,18 @@
-"""Maximum distance (MD) and diameter-based fixed size: groups around the two records farthest apart.
+"""Maximum distance (MD) and diameter-based fixed size: groups around the two records farthest
+apart.
 
-Sources: Domingo-Ferrer and Mateo-Sanz 2002 (IEEE TKDE 14) for MD; Laszlo and Mukherjee 2005 (IEEE TKDE 17) for diameter.
+Sources: Domingo-Ferrer and Mateo-Sanz 2002 (IEEE TKDE 14) for MD; Laszlo and Mukherjee 2005 (IEEE
+TKDE 17) for diameter.
 
-1. While 2k records remain: r and s are the two farthest apart. r and its k - 1 nearest form a group and leave; then s and
+1. While 2k records remain: r and s are the two farthest apart. r and its k - 1 nearest form a group
+and leave; then s and
    its k - 1 nearest form another.
-2. k or more leftovers form a group.
-3. Fewer join, MD: as a block the group with the nearest centroid; diameter: each its own nearest, centroids not updated.
+2. k or more leftovers form a group. 3. Fewer join, MD: as a block the group with the nearest
+centroid; diameter: each its own nearest, centroids not updated.
 
-Ties go to the lower record number (of pairs, to the lexicographically smaller). Where the papers are silent: if s has
-already gone with r's group (possible among duplicates), the k records nearest to where s was form the second group.
+Ties go to the lower record number (of pairs, to the lexicographically smaller). Where the papers
+are silent: if s has already gone with r's group (possible among duplicates), the k records nearest
+to where s was form the second group.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """MDAV, MDAV1 and MDAV-generic: two groups a turn, and three ways to end.
 
-Source: Domingo-Ferrer and Torra 2005 (Data Mining and Knowledge Discovery 11), as printed by Chettri and Borah 2012,
-algorithms 1 to 3; MDAV1 is the MDAV-1 of Lin, Wen, Hsieh and Chang 2010.
+Source: Domingo-Ferrer and Torra 2005 (Data Mining and Knowledge Discovery 11), as printed by
+Chettri and Borah 2012, algorithms 1 to 3; MDAV1 is the MDAV-1 of Lin, Wen, Hsieh and Chang 2010.
 
-1. The record r farthest from the centroid of the remaining records and its k - 1 nearest form a group.
-2. The record s farthest from r among those still left and its k - 1 nearest form another.
-3. Repeat while 2k records remain (generic: 3k), then end as the variant says.
+1. The record r farthest from the centroid of the remaining records and its k - 1 nearest form a
+group. 2. The record s farthest from r among those still left and its k - 1 nearest form another. 3.
+Repeat while 2k records remain (generic: 3k), then end as the variant says.
 
-Ties go to the lower record number. No departure from the paper; `leftovers="nearest-updated"` is the ending of
-Mortazavi, Jalili and Gohargazi 2013, which gives the figures that they print.
+Ties go to the lower record number. No departure from the paper; `leftovers="nearest-updated"` is
+the ending of Mortazavi, Jalili and Gohargazi 2013, which gives the figures that they print.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from microagg.problem.pointset import Groups, PointSet
 
 
 def form_two_groups(points: PointSet, groups: Groups, k: int) -> None:
-    """One turn: a group around the record farthest from the centroid, one around the record farthest from that."""
+    """One turn: a group around the record farthest from the centroid, one around the record
+    farthest from that.
+    """
     r = points.farthest_from(points.centroid())
     groups.add(points.take_nearest(r, k))
     s = points.farthest_from(r)
@@ -32,19 +34,25 @@ def form_outermost_group(points: PointSet, groups: Groups, k: int) -> None:
 
 
 def mdav(points: PointSet, groups: Groups, k: int, *, leftovers: str = "block") -> None:
-    """k or more leftovers form a group; fewer join the group whose centroid is nearest to theirs, or each its own."""
+    """k or more leftovers form a group; fewer join the group whose centroid is nearest to theirs,
+    or each its own.
+    """
     while len(points) >= 2 * k:
         form_two_groups(points, groups, k)
     if len(points) >= k:
         groups.add(points.take_all())
     else:
         groups.join_nearest(
-            points.take_all(), as_block=leftovers == "block", updating=leftovers == "nearest-updated"
+            points.take_all(),
+            as_block=leftovers == "block",
+            updating=leftovers == "nearest-updated",
         )
 
 
 def mdav1(points: PointSet, groups: Groups, k: int) -> None:
-    """Of k or more leftovers the outermost and its nearest form a group; the others join their nearest centroids."""
+    """Of k or more leftovers the outermost and its nearest form a group; the others join their
+    nearest centroids.
+    """
     while len(points) >= 2 * k:
         form_two_groups(points, groups, k)
     if len(points) >= k:
@@ -76,7 +84,8 @@ MDAV = Method(
             "leftovers",
             ("block", "nearest", "nearest-updated"),
             "block",
-            "how fewer than k leftover records join groups: together, each its nearest centroid, or the same with centroids updated after each",
+            "how fewer than k leftover records join groups: together, each its nearest "
+            "centroid, or the same with centroids updated after each",
         ),
     ),
     largest_group=below_two_k,

@@ -2,17 +2,19 @@
 
 Source: Chettri and Borah 2012, algorithm 6.
 
-1. While 3k records remain: x is the one farthest from their centroid, y_1..y_2k its 2k nearest (itself first). The first
+1. While 3k records remain: x is the one farthest from their centroid, y_1..y_2k its 2k nearest
+(itself first). The first
    k form a group and leave.
-2. The other k, in that order, are tried while the group has fewer than 2k - 1 members: d1 is the distance of x from the
-   group's centroid, d2 that of y, d3 the distance of y from the centroid of y's k nearest among the remaining records, y
-   itself included. gamma = d3 / d1, and above 1 it becomes 1 + 1 / (5 + gamma). If d2 < gamma * d3, y joins, and the
-   group's centroid moves.
+2. The other k, in that order, are tried while the group has fewer than 2k - 1 members: d1 is the
+distance of x from the
+   group's centroid, d2 that of y, d3 the distance of y from the centroid of y's k nearest among the
+   remaining records, y itself included. gamma = d3 / d1, and above 1 it becomes 1 + 1 / (5 +
+   gamma). If d2 < gamma * d3, y joins, and the group's centroid moves.
 3. With 2k or more left one more group of k is formed; the rest are the last group.
 
-Ties go to the lower record number. Readings: d1 = 0 (duplicates) makes gamma infinite, so its cap applies (gamma = 1). All
-of y_k+1..y_2k are tried, as the text says and the printed figures confirm; the listing stops one earlier. The last step
-splits at 2k, where the listing prints "more than 2k".
+Ties go to the lower record number. Readings: d1 = 0 (duplicates) makes gamma infinite, so its cap
+applies (gamma = 1). All of y_k+1..y_2k are tried, as the text says and the printed figures confirm;
+the listing stops one earlier. The last step splits at 2k, where the listing prints "more than 2k".
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from microagg.problem.pointset import Groups, PointSet
 
 
 def mdav2k(points: PointSet, groups: Groups, k: int) -> None:
-    """Groups around the outermost records, extended by those that are nearer to the group than to their own kind."""
+    """Groups around the outermost records, extended by those that are nearer to the group than to
+    their own kind.
+    """
     while len(points) >= 3 * k:
         outermost = points.farthest_from(points.centroid())
         neighbours = points.nearest(outermost, 2 * k)

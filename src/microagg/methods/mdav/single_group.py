@@ -1,14 +1,16 @@
 """MDAV-single-group and CBFS (centroid-based fixed size): one group a turn.
 
-Sources: Laszlo and Mukherjee 2005 (IEEE TKDE 17) for CBFS; Chettri and Borah 2012, algorithm 4, for MDAV-single-group.
+Sources: Laszlo and Mukherjee 2005 (IEEE TKDE 17) for CBFS; Chettri and Borah 2012, algorithm 4, for
+MDAV-single-group.
 
-1. The record farthest from the centroid of the remaining records and its k - 1 nearest form a group.
-2. MDAV-single-group: repeat while 2k records remain; the rest form the last group. (The paper writes it as a loop down
+1. The record farthest from the centroid of the remaining records and its k - 1 nearest form a
+group. 2. MDAV-single-group: repeat while 2k records remain; the rest form the last group. (The
+paper writes it as a loop down
    to 3k and one more turn if 2k are left, which is the same.)
    CBFS: repeat while k records remain; each of the rest joins the group with the nearest centroid.
 
-Ties go to the lower record number. CBFS with `leftovers="nearest-updated"` moves a centroid after each addition, the
-ending that Mortazavi, Jalili and Gohargazi 2013 use throughout.
+Ties go to the lower record number. CBFS with `leftovers="nearest-updated"` moves a centroid after
+each addition, the ending that Mortazavi, Jalili and Gohargazi 2013 use throughout.
 """
 
 from __future__ import annotations
@@ -46,8 +48,10 @@ MDAV_SINGLE_GROUP = Method(
 CBFS = Method(
     name="cbfs",
     family="mdav",
-    source="Laszlo and Mukherjee 2005 (centroid-based fixed size); Mortazavi, Jalili and Gohargazi 2013, figure 1",
-    summary="forms one group per turn down to the last k records; leftovers join their nearest groups",
+    source="Laszlo and Mukherjee 2005 (centroid-based fixed size); Mortazavi, Jalili and "
+    "Gohargazi 2013, figure 1",
+    summary="forms one group per turn down to the last k records; leftovers join their nearest "
+    "groups",
     good_for="comparing: the simplest fixed-size heuristic around a centroid",
     run=growing(cbfs),
     complexity=COMPLEXITY,

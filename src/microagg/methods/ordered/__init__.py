@@ -1,1 +1,3 @@
-"""Methods that put the records into an order first: runs along it, the optimal cut of it, groups from both its ends."""
+"""Methods that put the records into an order first: runs along it, the optimal cut of it, groups
+from both its ends.
+"""

@@ -1,12 +1,14 @@
-"""Fixed-size runs along a single axis: one column, the first principal component, or the sum of z-scores.
+"""Fixed-size runs along a single axis: one column, the first principal component, or the sum of
+z-scores.
 
-Sources: Defays and Nanopoulos 1993 (single axis), as reviewed by Domingo-Ferrer and Mateo-Sanz 2002.
+Sources: Defays and Nanopoulos 1993 (single axis), as reviewed by Domingo-Ferrer and Mateo-Sanz
+2002.
 
 1. Order the records by one column, by the first principal component, or by the sum of z-scores.
 2. Every k in a row form a group; the last group takes the remainder as well.
 
-Ties go to the lower record number. The component's sign is fixed by its largest loading, which is positive; it decides
-which end takes the remainder.
+Ties go to the lower record number. The component's sign is fixed by its largest loading, which is
+positive; it decides which end takes the remainder.
 """
 
 from __future__ import annotations

@@ -1,12 +1,18 @@
-"""A short path through all records: greedy edges, then 2-opt and Or-opt on lists of near neighbours.
+"""A short path through all records: greedy edges, then 2-opt and Or-opt on lists of near
+neighbours.
 
-1. Records at the same place are one node; they follow each other by record number.
-2. Every node lists its nearest others. All such edges, shortest first, are taken unless one would close a ring or give a
-   node a third edge. The ends of the fragments so made list the nearest ends, and so on until one fragment is left.
-3. As long as something is gained: two edges are exchanged for two others (2-opt), or up to three nodes in a row move
-   elsewhere (Or-opt), one new edge always leading to a listed neighbour or a node becoming an end of the path.
+1. Records at the same place are one node; they follow each other by record number. 2. Every node
+lists its nearest others. All such edges, shortest first, are taken unless one would close a ring or
+give a
+   node a third edge. The ends of the fragments so made list the nearest ends, and so on until one
+   fragment is left.
+3. As long as something is gained: two edges are exchanged for two others (2-opt), or up to three
+nodes in a row move
+   elsewhere (Or-opt), one new edge always leading to a listed neighbour or a node becoming an end
+   of the path.
 
-Nothing is random: equal edges go by their lower record numbers, nodes are tried in the order of the path.
+Nothing is random: equal edges go by their lower record numbers, nodes are tried in the order of the
+path.
 """
 
 from __future__ import annotations
@@ -78,9 +84,15 @@ def _greedy_path(points: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
 
 
 def _join(
-    points: np.ndarray, nodes: np.ndarray, neighbours: np.ndarray, links: np.ndarray, other_end: np.ndarray
+    points: np.ndarray,
+    nodes: np.ndarray,
+    neighbours: np.ndarray,
+    links: np.ndarray,
+    other_end: np.ndarray,
 ) -> int:
-    """Join fragments by the edges from the nodes to their neighbours, shortest first; returns how many were taken."""
+    """Join fragments by the edges from the nodes to their neighbours, shortest first; returns how
+    many were taken.
+    """
     here, there = np.repeat(nodes, neighbours.shape[1]), neighbours.reshape(-1)
     a, b = np.minimum(here, there), np.maximum(here, there)
     lengths = paths.squared_distances_to(np.ascontiguousarray(points[a]), points, b)
@@ -89,15 +101,21 @@ def _join(
 
 
 def _improved(
-    points: np.ndarray, neighbours: np.ndarray, path: np.ndarray, progress: Progress | None, total: int
+    points: np.ndarray,
+    neighbours: np.ndarray,
+    path: np.ndarray,
+    progress: Progress | None,
+    total: int,
 ) -> np.ndarray:
     n = len(points)
-    neighbours = np.column_stack([np.full(n, n), neighbours])  # the ends of the path are in everybody's reach
+    # the ends of the path are in everybody's reach
+    neighbours = np.column_stack([np.full(n, n), neighbours])
     tour = np.append(path, n)
     place = np.empty(n + 1, np.int64)
     place[tour] = np.arange(n + 1)
     moves = 1
-    while moves > 0:  # a node that nothing near woke may still gain: the last round asks everybody in vain
+    # a node that nothing near woke may still gain: the last round asks everybody in vain
+    while moves > 0:
         queue, waiting, state = tour[tour < n], np.ones(n, np.bool_), np.array([0, n, 0])
         while paths.improve(points, neighbours, tour, place, queue, waiting, state, AT_ONCE):
             if progress is not None:

@@ -14,8 +14,9 @@ MOST_BITS = 52  # of one column: what float64 tells apart
 def hilbert_places(points: np.ndarray) -> np.ndarray:
     """The place of each record on the curve (Skilling 2004), as whole numbers.
 
-    The columns are scaled to their ranges and share 64 bits equally; columns that do not vary are left out, and so are
-    those beyond the first sixteen that do. Records in one cell have the same place.
+    The columns are scaled to their ranges and share 64 bits equally; columns that do not vary are
+    left out, and so are those beyond the first sixteen that do. Records in one cell have the same
+    place.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     varying = np.flatnonzero(high > low)[:MOST_COLUMNS]

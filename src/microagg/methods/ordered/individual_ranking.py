@@ -1,14 +1,16 @@
 """Individual ranking (ONEDIMS): every column is microaggregated on its own.
 
-Source: Defays and Nanopoulos 1993 (individual ranking, also called blurring); Domingo-Ferrer and Mateo-Sanz 2002.
+Source: Defays and Nanopoulos 1993 (individual ranking, also called blurring); Domingo-Ferrer and
+Mateo-Sanz 2002.
 
-1. For each column alone, sort the records by it; ties keep the order of the records.
-2. `groups="fixed"`: every k records in a row form a group, the last one takes what is left (k to 2k - 1).
+1. For each column alone, sort the records by it; ties keep the order of the records. 2.
+`groups="fixed"`: every k records in a row form a group, the last one takes what is left (k to 2k -
+1).
    `groups="optimal"`: the runs of k to 2k - 1 with the least SSE (Hansen and Mukherjee 2003).
 
-It loses little because it protects little: every value of a column is shared by k records, but a combination of values
-may well belong to one record alone. The result is NOT k-anonymous; it has to be asked for by name, and whatever is
-written of it says so.
+It loses little because it protects little: every value of a column is shared by k records, but a
+combination of values may well belong to one record alone. The result is NOT k-anonymous; it has to
+be asked for by name, and whatever is written of it says so.
 """
 
 from __future__ import annotations
@@ -51,12 +53,15 @@ INDIVIDUAL_RANKING = Method(
     name="individual-ranking",
     family="ordered",
     source="Defays and Nanopoulos 1993; Domingo-Ferrer and Mateo-Sanz 2002",
-    summary="groups each column on its own; NOT k-anonymous: protects single values, not their combinations",
+    summary="groups each column on its own; NOT k-anonymous: protects single values, not their "
+    "combinations",
     good_for="the lowest loss, where k is needed for single columns only, NOT for combinations",
     run=individual_ranking,
     complexity="O(d n log n)",
     parameters=(
-        Choice("groups", ("fixed", "optimal"), "fixed", "runs of k, or the optimal runs of k to 2k - 1"),
+        Choice(
+            "groups", ("fixed", "optimal"), "fixed", "runs of k, or the optimal runs of k to 2k - 1"
+        ),
     ),
     largest_group=below_two_k,
     scope="column",

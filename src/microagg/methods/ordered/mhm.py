@@ -1,19 +1,24 @@
-"""The optimal cut of an order: Hansen and Mukherjee's algorithm (HM), and its use on several columns (MHM).
+"""The optimal cut of an order: Hansen and Mukherjee's algorithm (HM), and its use on several
+columns (MHM).
 
-Sources: Hansen and Mukherjee 2003 (IEEE TKDE 15) for one column; Domingo-Ferrer, Martínez-Ballesté, Mateo-Sanz and Sebé 2006
-(VLDB Journal 15) for orders of records in several columns; Heaton 2012 for tours.
+Sources: Hansen and Mukherjee 2003 (IEEE TKDE 15) for one column; Domingo-Ferrer, Martínez-Ballesté,
+Mateo-Sanz and Sebé 2006 (VLDB Journal 15) for orders of records in several columns; Heaton 2012 for
+tours.
 
-1. Put the records into an order: by value (one column), or along a path through all of them (`orders.py` has the paths).
-2. Of all ways to cut the order into runs of k to 2k - 1 records, take one with the least sum of squared errors: the
-   shortest path in a graph whose edges are the runs. As with Mortazavi, Jalili and Gohargazi 2013, section 4.4, a run's
-   error takes constant time; `kernels/cut.py` has it from sums along the order instead of from the run before it.
+1. Put the records into an order: by value (one column), or along a path through all of them
+(`orders.py` has the paths). 2. Of all ways to cut the order into runs of k to 2k - 1 records, take
+one with the least sum of squared errors: the
+   shortest path in a graph whose edges are the runs. As with Mortazavi, Jalili and Gohargazi 2013,
+   section 4.4, a run's error takes constant time; `kernels/cut.py` has it from sums along the order
+   instead of from the run before it.
 
-For one column the result is optimal among all partitions. An order that keeps the groups of another method together
-loses no more than that method: so for `mdav`, `md` and `cbfs`.
+For one column the result is optimal among all partitions. An order that keeps the groups of another
+method together loses no more than that method: so for `mdav`, `md` and `cbfs`.
 
-Ties of the order go to the lower record number. The figures published for MDAV-, MD-, CBFS- and NPN-MHM cannot be had from
-what the papers say (CBFS-MHM is printed worse than the groups it starts from, which the cut of a path that keeps
-them together cannot be); the readings used here are those of `orders.py`.
+Ties of the order go to the lower record number. The figures published for MDAV-, MD-, CBFS- and
+NPN-MHM cannot be had from what the papers say (CBFS-MHM is printed worse than the groups it starts
+from, which the cut of a path that keeps them together cannot be); the readings used here are those
+of `orders.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +43,9 @@ def cut_along(problem: Problem, order: np.ndarray, progress: Progress | None = N
     return sums.number_by_first_record(labels)
 
 
-def mhm(problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any) -> np.ndarray:
+def mhm(
+    problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any
+) -> np.ndarray:
     """Any order, cut optimally."""
     name, column = params.get("order", "mdav"), params.get("column", 0)
     return cut_along(problem, order_named(name, problem, rng, progress, column), progress)

@@ -1,7 +1,7 @@
 """Orders of the records, by name: what a run, a cut or a pairwise-systematic method starts from.
 
-Each is a function `(problem, rng, progress) -> order`, the record numbers as an int64 permutation. Ties go to the lower
-record number. None of them is random.
+Each is a function `(problem, rng, progress) -> order`, the record numbers as an int64 permutation.
+Ties go to the lower record number. None of them is random.
 
 - `column`: by one column, the first unless another is chosen.
 - `pca`: by the first principal component, signed so that its largest loading is positive.
@@ -12,12 +12,12 @@ record number. None of them is random.
 - `npn`, nearest point next (Domingo-Ferrer et al. 2006): from the record farthest from the centroid, always on to the
   nearest record left.
 - `md` (Domingo-Ferrer et al. 2006): the groups of maximum distance as they were formed, each from its first record outwards.
-  Readings: leftovers are farther out than the group they join, so they end it; the last group, which has no first record
-  of its own, is ordered from that of the group before.
+  Readings: leftovers are farther out than the group they join, so they end it; the last group,
+  which has no first record of its own, is ordered from that of the group before.
 - `mdav`, `cbfs` (Domingo-Ferrer et al. 2006): the groups of MDAV and of centroid-based fixed size, chained from the first
-  one formed, always on to the group whose centroid is nearest; in a group the records come nearer and nearer to the
-  next centroid, and in the last one they leave that of the group before. The paper's own path is not known: no reading
-  that was tried gives its figures.
+  one formed, always on to the group whose centroid is nearest; in a group the records come nearer
+  and nearer to the next centroid, and in the last one they leave that of the group before. The
+  paper's own path is not known: no reading that was tried gives its figures.
 - `tsp`: a short Hamiltonian path (after Heaton 2012, who cuts tours), see `hamiltonian.py`.
 """
 
@@ -43,7 +43,11 @@ Order = Callable[..., np.ndarray]
 
 
 def by_column(
-    problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None, *, column: int = 0
+    problem: Problem,
+    rng: np.ndarray | None = None,
+    progress: Progress | None = None,
+    *,
+    column: int = 0,
 ) -> np.ndarray:
     """By the values of one column."""
     d = problem.points.shape[1]
@@ -81,13 +85,17 @@ def multidsort(
     return _sorted_by(total, progress)
 
 
-def meansort(problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None) -> np.ndarray:
+def meansort(
+    problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None
+) -> np.ndarray:
     """By the sum of a record's deviations from the column means."""
     means = sums.mean_of(problem.points, np.arange(len(problem.points)))
     return _sorted_by(_row_sums(problem.points - means), progress)
 
 
-def hilbert(problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None) -> np.ndarray:
+def hilbert(
+    problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None
+) -> np.ndarray:
     """Along a Hilbert curve."""
     return _sorted_by(hilbert_places(problem.points), progress)
 
@@ -178,7 +186,9 @@ def cbfs_order(
 
 
 def chain_groups(points: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """A path through groups: from group 0 always on to the nearest centroid, and in each towards the next."""
+    """A path through groups: from group 0 always on to the nearest centroid, and in each towards
+    the next.
+    """
     count = int(numbers.max()) + 1
     if count == 1:
         return np.arange(len(points))
@@ -194,7 +204,9 @@ def chain_groups(points: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.lexsort((np.where(leaving, distances, -distances), rank[numbers]))
 
 
-def tsp(problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None) -> np.ndarray:
+def tsp(
+    problem: Problem, rng: np.ndarray | None = None, progress: Progress | None = None
+) -> np.ndarray:
     """Along a short Hamiltonian path."""
     return hamiltonian_path(problem.points, progress)
 
@@ -214,7 +226,9 @@ ORDERS: dict[str, Order] = {
 }
 
 
-def order_named(name: str, problem: Problem, rng: Any, progress: Progress | None, column: int) -> np.ndarray:
+def order_named(
+    name: str, problem: Problem, rng: Any, progress: Progress | None, column: int
+) -> np.ndarray:
     """The order of that name; the column counts only for `column`."""
     if name == "column":
         return by_column(problem, rng, progress, column=column)

@@ -2,16 +2,20 @@
 
 Source: Kabir, Mahmood, Mustafa and Wang (the sorting framework: MultiDSort or Meansort, then P-S).
 
-1. Sort the records once, ascending: MultiDSort by the sum of their ranks in all columns, Meansort by the sum of their
+1. Sort the records once, ascending: MultiDSort by the sum of their ranks in all columns, Meansort
+by the sum of their
    deviations from the column means.
-2. While 3k records remain: the first one in that order starts a group, which grows to k by the record nearest to its
-   current centroid, again and again, but never by the last one in the order. Then the last one starts a group likewise.
-3. With 2k to 3k - 1 left: the first one's group as before, and the rest form another. With fewer, all of them do.
+2. While 3k records remain: the first one in that order starts a group, which grows to k by the
+record nearest to its
+   current centroid, again and again, but never by the last one in the order. Then the last one
+   starts a group likewise.
+3. With 2k to 3k - 1 left: the first one's group as before, and the rest form another. With fewer,
+all of them do.
 
-Ties go to the lower record number. Readings, which give the published figures on unscaled data: the paper sorts anew every
-turn, which for the records left is nearly the same order, and here the first order stays; "nearest records that
-cause less SSE" is read as nearest to the current centroid; the last record is kept for its own group, as the
-paper expects of it.
+Ties go to the lower record number. Readings, which give the published figures on unscaled data: the
+paper sorts anew every turn, which for the records left is nearly the same order, and here the first
+order stays; "nearest records that cause less SSE" is read as nearest to the current centroid; the
+last record is kept for its own group, as the paper expects of it.
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ def pairwise_systematic(points: PointSet, groups: Groups, k: int, order: np.ndar
 
 
 def _grown(points: PointSet, start: int, k: int, spared: int = -1) -> list[int]:
-    """A group of k that starts from one record and takes the nearest to its centroid, but not the one to spare."""
+    """A group of k that starts from one record and takes the nearest to its centroid, but not the
+    one to spare.
+    """
     group = [start]
     points.take(group)
     while len(group) < k:
@@ -103,7 +109,8 @@ PS_MEANSORT = Method(
     name="ps-meansort",
     family="pairwise-systematic",
     source=f"{SOURCE} (Meansort and P-S)",
-    summary="forms two groups per turn from the ends of the list sorted by the sum of deviations from the means",
+    summary="forms two groups per turn from the ends of the list sorted by the sum of deviations "
+    "from the means",
     good_for="comparing with the paper; columns on one scale",
     run=_after(meansort),
     complexity=COMPLEXITY,

@@ -1,27 +1,35 @@
-"""µ-Approx: every record goes to a neighbour until all trees have k records, then large trees are taken apart.
+"""µ-Approx: every record goes to a neighbour until all trees have k records, then large trees are
+taken apart.
 
-Source: Domingo-Ferrer, Sebé and Solanas 2008 (Computers and Mathematics with Applications 55), as retold by Kabir,
-Mahmood, Mustafa and Wang; forest and decomposition, which they only name, as Aggarwal et al. 2005 have them for
-k-anonymity.
+Source: Domingo-Ferrer, Sebé and Solanas 2008 (Computers and Mathematics with Applications 55), as
+retold by Kabir, Mahmood, Mustafa and Wang; forest and decomposition, which they only name, as
+Aggarwal et al. 2005 have them for k-anonymity.
 
-1. Forest. Every record is a tree. A tree of fewer than k records has one record without an outgoing edge; it gets an
-   edge to its nearest record in another tree, and the two trees are one. Repeat until all trees have k records.
-2. Decompose, while a tree has s > max(2k - 1, 3k - 5) records: from a candidate vertex go on to the root of its largest
-   subtree (of f records) until s - f >= k - 1. There, if f >= k and s - f >= k, cut the largest subtree off. If s - f =
-   k - 1, these records and the root of the largest subtree are a group. If f = k - 1, the largest subtree and the
-   candidate are one. Else subtrees are put together, largest first, until they have k - 1 records; these and the
-   candidate are a group, or without the candidate if they have k already. Where a vertex goes with one side, a copy of
-   it, which counts for nothing, keeps the other side together.
-3. In a tree of 2k records or more that is left, the record farthest from the centroid and its k - 1 nearest form a
+1. Forest. Every record is a tree. A tree of fewer than k records has one record without an outgoing
+edge; it gets an
+   edge to its nearest record in another tree, and the two trees are one. Repeat until all trees
+   have k records.
+2. Decompose, while a tree has s > max(2k - 1, 3k - 5) records: from a candidate vertex go on to the
+root of its largest
+   subtree (of f records) until s - f >= k - 1. There, if f >= k and s - f >= k, cut the largest
+   subtree off. If s - f = k - 1, these records and the root of the largest subtree are a group. If
+   f = k - 1, the largest subtree and the candidate are one. Else subtrees are put together, largest
+   first, until they have k - 1 records; these and the candidate are a group, or without the
+   candidate if they have k already. Where a vertex goes with one side, a copy of it, which counts
+   for nothing, keeps the other side together.
+3. In a tree of 2k records or more that is left, the record farthest from the centroid and its k - 1
+nearest form a
    group, the others another.
 
-The paper leaves open which tree is next in step 1, and the loss swings with it. `order` works on the tree of one record
-after another until it has k: from the farthest from the centroid of all to the nearest (outermost), or in their own
-order (record); or it adds the shortest of all possible edges first (shortest). Also open is the first candidate: here
-the vertex without an outgoing edge, and after a cut the two ends of the edge. Ties go to the lower record number, of
-equally large subtrees to that with the lower root. Departures: where the candidate is a copy, one more record is needed
-beside it: subtrees are put together until they have k, and if fewer than k are then left the tree goes to step 3 as it
-is, which is repeated while 2k remain. Neither paper was at hand: the cases of step 2 are our reading of the second.
+The paper leaves open which tree is next in step 1, and the loss swings with it. `order` works on
+the tree of one record after another until it has k: from the farthest from the centroid of all to
+the nearest (outermost), or in their own order (record); or it adds the shortest of all possible
+edges first (shortest). Also open is the first candidate: here the vertex without an outgoing edge,
+and after a cut the two ends of the edge. Ties go to the lower record number, of equally large
+subtrees to that with the lower root. Departures: where the candidate is a copy, one more record is
+needed beside it: subtrees are put together until they have k, and if fewer than k are then left the
+tree goes to step 3 as it is, which is repeated while 2k remain. Neither paper was at hand: the
+cases of step 2 are our reading of the second.
 """
 
 from __future__ import annotations
@@ -47,7 +55,9 @@ def mu_approx(
     """A forest of trees with k records or more, decomposed into groups."""
     points, k, n = problem.points, problem.k, len(problem.points)
     forest = _Forest(points, k)
-    for done, record in enumerate(_by_shortest(forest) if order == "shortest" else _in_order(points, order)):
+    for done, record in enumerate(
+        _by_shortest(forest) if order == "shortest" else _in_order(points, order)
+    ):
         forest.grow(record, whole=order != "shortest")
         if progress is not None and done % 1000 == 0:
             progress(min(done, n) // 2, n)
@@ -101,7 +111,9 @@ class _Forest:
         return self._sizes[self.find(record)] < self._k
 
     def edge_from(self, u: int) -> tuple[float, int, int]:
-        """The shortest edge from a record of a small tree to another one: (squared length, record, target)."""
+        """The shortest edge from a record of a small tree to another one: (squared length, record,
+        target).
+        """
         own = self.find(u)
         v = next(int(v) for v in self._points.nearest(u, self._k) if self.find(int(v)) != own)
         return self._points.squared_distance(u, v), u, v
@@ -129,7 +141,9 @@ def _decomposed(forest: _Forest, k: int) -> Iterator[list[int]]:
 
 
 class _Trees:
-    """Trees that can be cut and rooted anew at a child of the root; a copy of a vertex counts for nothing."""
+    """Trees that can be cut and rooted anew at a child of the root; a copy of a vertex counts for
+    nothing.
+    """
 
     def __init__(self, targets: list[int]) -> None:
         self._children: list[list[int]] = [[] for _ in targets]
@@ -138,7 +152,9 @@ class _Trees:
         for record, target in enumerate(targets):
             if target >= 0:
                 self._children[target].append(record)
-        for record in reversed(self._downwards([r for r, target in enumerate(targets) if target < 0])):
+        for record in reversed(
+            self._downwards([r for r, target in enumerate(targets) if target < 0])
+        ):
             self._sizes[record] += sum(self._sizes[child] for child in self._children[record])
 
     def _downwards(self, roots: list[int]) -> list[int]:
@@ -153,7 +169,9 @@ class _Trees:
         return [vertex for vertex in self._downwards(roots) if self._counts[vertex]]
 
     def take_apart(self, root: int, k: int, cut_off: list[int]) -> Iterator[list[int]]:
-        """The parts of a tree; roots of subtrees that are cut off, to be taken apart themselves, go to the list."""
+        """The parts of a tree; roots of subtrees that are cut off, to be taken apart themselves, go
+        to the list.
+        """
         subtrees = self._subtrees(root)
         while self._sizes[root] > max(2 * k - 1, 3 * k - 5):
             largest = subtrees[-1]
@@ -183,11 +201,15 @@ class _Trees:
         yield self.records_below([root])
 
     def _subtrees(self, root: int) -> list[int]:
-        """The children of a root, that of the largest subtree last; of equal ones the lowest last."""
+        """The children of a root, that of the largest subtree last; of equal ones the lowest
+        last.
+        """
         return sorted(self._children[root], key=lambda child: (self._sizes[child], -child))
 
     def _some_subtrees(self, root: int, subtrees: list[int], k: int) -> tuple[list[int], int]:
-        """(the group, how many subtrees it takes): the last ones, and before them the root if they are short of k."""
+        """(the group, how many subtrees it takes): the last ones, and before them the root if they
+        are short of k.
+        """
         count = size = 0
         while size < k - self._counts[root]:
             count += 1
@@ -212,7 +234,8 @@ MU_APPROX = Method(
     name="mu-approx",
     family="trees",
     source="Domingo-Ferrer, Sebé and Solanas 2008",
-    summary="joins every record to a neighbour until all trees have k records, then splits large trees",
+    summary="joins every record to a neighbour until all trees have k records, then splits large "
+    "trees",
     good_for="theory: its loss is within a known factor of the optimum",
     run=cast(Partition, mu_approx),
     complexity="near O(n k log n) on real data",
@@ -221,7 +244,8 @@ MU_APPROX = Method(
             "order",
             ("outermost", "record", "shortest"),
             "outermost",
-            "which tree grows next (the paper leaves it open): that of the record farthest from the centroid, "
+            "which tree grows next (the paper leaves it open): that of the record "
+            "farthest from the centroid, "
             "that of the next record, or the one with the shortest edge",
         ),
     ),

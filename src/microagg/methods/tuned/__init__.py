@@ -1,1 +1,3 @@
-"""Heuristics with a second stage that takes groups apart where that loses less, and what they grow from."""
+"""Heuristics with a second stage that takes groups apart where that loses less, and what they grow
+from.
+"""

@@ -1,20 +1,24 @@
-"""DBA-1, DBA-2 and DBA-2P: groups from where the records are densest, and a second stage that tunes them.
+"""DBA-1, DBA-2 and DBA-2P: groups from where the records are densest, and a second stage that tunes
+them.
 
-Source: Lin, Wen, Hsieh and Chang 2010 (Expert Systems with Applications 37), as told and quoted by Kabir, Mahmood, Mustafa and
-Wang and by Mortazavi, Jalili and Gohargazi 2013.
+Source: Lin, Wen, Hsieh and Chang 2010 (Expert Systems with Applications 37), as told and quoted by
+Kabir, Mahmood, Mustafa and Wang and by Mortazavi, Jalili and Gohargazi 2013.
 
-1. The density of a record is one over the SSE of the set of it and its k - 1 nearest, all among the records that remain.
-2. While k records remain, the set of the densest record becomes a group.
-3. Each record left over joins the group with the nearest centroid; centroids are not updated. This is DBA-1.
-4. DBA-2 goes on: the groups, the last formed first, are taken apart where that lowers the SSE; groups of 2k or more are then
+1. The density of a record is one over the SSE of the set of it and its k - 1 nearest, all among the
+records that remain. 2. While k records remain, the set of the densest record becomes a group. 3.
+Each record left over joins the group with the nearest centroid; centroids are not updated. This is
+DBA-1. 4. DBA-2 goes on: the groups, the last formed first, are taken apart where that lowers the
+SSE; groups of 2k or more are then
    split by MDAV-1 (see `fine_tuning.py`).
-5. DBA-2P begins with p groups from the other end: p times, the set of the least dense record becomes a group. Then it goes
+5. DBA-2P begins with p groups from the other end: p times, the set of the least dense record
+becomes a group. Then it goes
    on as DBA-2 does.
 
-Ties go to the lower record number. Readings: densities are computed anew among the records that remain, in DBA-2P too; the
-papers at hand say of p only that it is the number of such groups, so its default is our own choice (on the reference data 1
-is better than 5 or more in most cells). Neighbours are asked for
-again only where one was taken: O(n k) questions in all instead of O(n² / k), for the same groups.
+Ties go to the lower record number. Readings: densities are computed anew among the records that
+remain, in DBA-2P too; the papers at hand say of p only that it is the number of such groups, so its
+default is our own choice (on the reference data 1 is better than 5 or more in most cells).
+Neighbours are asked for again only where one was taken: O(n k) questions in all instead of O(n² /
+k), for the same groups.
 """
 
 from __future__ import annotations
@@ -30,7 +34,9 @@ from microagg.problem.pointset import Groups, PointSet
 
 
 def dba1(points: PointSet, groups: Groups, k: int, *, p: int = 0) -> None:
-    """The set of the densest record, again and again; before that, p sets of the least dense one."""
+    """The set of the densest record, again and again; before that, p sets of the least dense
+    one.
+    """
     sets = Neighbourhoods(points, k)
     while p > 0 and len(points) >= k:
         groups.add(sets.take(int(np.where(sets.candidates, sets.spreads, -1.0).argmax())))
@@ -81,7 +87,9 @@ DBA2P = Method(
     run=tuned(dba1, order=last_first, splitter=mdav1),
     complexity=COMPLEXITY,
     parameters=(
-        Number("p", 0, 1e9, 1, "number of groups formed first, at the lowest densities", whole=True),
+        Number(
+            "p", 0, 1e9, 1, "number of groups formed first, at the lowest densities", whole=True
+        ),
     ),
     largest_group=below_two_k,
 )

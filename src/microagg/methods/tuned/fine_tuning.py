@@ -1,14 +1,18 @@
 """Fine-tuning: the second stage that TFRP-2, DBA-2, MDAV-2 and GSMS-T2 share.
 
-Source: Chang, Li and Huang 2007 (TFRP) and Lin, Wen, Hsieh and Chang 2010 (DBA), as quoted by Kabir, Mahmood, Mustafa and
-Wang and by Mortazavi, Jalili and Gohargazi 2013; read so that the published figures come out.
+Source: Chang, Li and Huang 2007 (TFRP) and Lin, Wen, Hsieh and Chang 2010 (DBA), as quoted by
+Kabir, Mahmood, Mustafa and Wang and by Mortazavi, Jalili and Gohargazi 2013; read so that the
+published figures come out.
 
-1. Once through the groups, in the order that the method says: take the group apart on trial. Each of its records goes to
-   the nearest other centroid; centroids stay where they are meanwhile. Where the method has a largest size, a group that
-   has reached it takes no more records.
-2. If the total SSE falls, however little, that stays, and the centroids of the groups that got records are computed anew.
+1. Once through the groups, in the order that the method says: take the group apart on trial. Each
+of its records goes to
+   the nearest other centroid; centroids stay where they are meanwhile. Where the method has a
+   largest size, a group that has reached it takes no more records.
+2. If the total SSE falls, however little, that stays, and the centroids of the groups that got
+records are computed anew.
    If it does not, or if no group can take a record, the trial is undone.
-3. Every group of 2k or more records is then partitioned by the method's own splitter, as if it were all the data.
+3. Every group of 2k or more records is then partitioned by the method's own splitter, as if it were
+all the data.
 
 Ties between centroids go to the group formed first, so do ties in the order of the groups.
 """
@@ -51,7 +55,9 @@ def tuned(
     splitter: Heuristic,
     largest: Callable[[int], int] | None = None,
 ) -> Partition:
-    """A heuristic and the second stage after it, in the general shape; `largest` gives a largest size for k."""
+    """A heuristic and the second stage after it, in the general shape; `largest` gives a largest
+    size for k.
+    """
 
     def partition(
         problem: Problem, *, rng: np.ndarray, progress: Progress | None = None, **params: Any
@@ -60,7 +66,9 @@ def tuned(
         first, second = _halves(progress, len(points))
         groups = Groups(points)
         heuristic(PointSet(points, first), groups, k, **params)
-        labels = dispersed(points, groups.as_formed(), order, None if largest is None else largest(k), second)
+        labels = dispersed(
+            points, groups.as_formed(), order, None if largest is None else largest(k), second
+        )
         return split_oversized(points, labels, k, splitter)
 
     partition.__doc__ = heuristic.__doc__
@@ -84,7 +92,8 @@ def dispersed(
     largest: int | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Steps 1 and 2. Labels number the groups as they were formed, before and after; those taken apart are missing.
+    """Steps 1 and 2. Labels number the groups as they were formed, before and after; those taken
+    apart are missing.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [1.5], [10.5]])
     >>> dispersed(points, np.array([0, 0, 0, 1, 1, 2, 2]), last_first).tolist()
@@ -115,7 +124,8 @@ class _Trials:
         if plan is None:
             return
         grown = {
-            other: np.sort(np.concatenate([self._members[other], records])) for other, records in plan.items()
+            other: np.sort(np.concatenate([self._members[other], records]))
+            for other, records in plan.items()
         }
         spreads = {other: spread_of(self._points, members) for other, members in grown.items()}
         if not math.fsum(spreads.values()) < math.fsum(self.spreads[g] for g in (group, *plan)):
@@ -131,7 +141,10 @@ class _Trials:
         plan: dict[int, list[int]] = {}
 
         def has_room(other: int) -> bool:
-            return other != group and len(self._members[other]) + len(plan.get(other, ())) < self._largest
+            return (
+                other != group
+                and len(self._members[other]) + len(plan.get(other, ())) < self._largest
+            )
 
         for record in self._members[group].tolist():
             nearest = self._centres.nearest(self._points[record], has_room)
@@ -151,7 +164,8 @@ class _Trials:
 class _Centres:
     """Centroids of groups: which is nearest, while some of them move and some go.
 
-    Those that have not moved lately are in a kd-tree, the others in a list; when it gets long, the tree is built anew.
+    Those that have not moved lately are in a kd-tree, the others in a list; when it gets long, the
+    tree is built anew.
     """
 
     def __init__(self, centres: np.ndarray) -> None:
@@ -168,7 +182,9 @@ class _Centres:
         self._most = 32 + math.isqrt(len(self._rows))
 
     def nearest(self, q: np.ndarray, allowed: Callable[[int], bool]) -> int:
-        """The nearest group of those allowed, the one formed first of several; -1 if there is none."""
+        """The nearest group of those allowed, the one formed first of several; -1 if there is
+        none.
+        """
         chosen = self._nearest_at_rest(q, allowed)
         least = math.inf if chosen < 0 else squared_distance(self._all[chosen], q)
         if self._moved:

@@ -9,9 +9,11 @@ from microagg.problem.pointset import PointSet
 
 
 class Neighbourhoods:
-    """For the remaining records the set of each and its k - 1 nearest, with the set's mean and spread (its SSE).
+    """For the remaining records the set of each and its k - 1 nearest, with the set's mean and
+    spread (its SSE).
 
-    Of several records at the same point only the first that remains is a candidate: the others have the same set.
+    Of several records at the same point only the first that remains is a candidate: the others have
+    the same set.
 
     >>> sets = Neighbourhoods(PointSet(np.array([[0.0], [1.0], [2.0], [7.0], [7.0]])), 2)
     >>> sets.candidates.tolist(), sets.spreads[sets.candidates].tolist()

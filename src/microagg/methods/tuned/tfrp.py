@@ -1,19 +1,26 @@
-"""TFRP-1 and TFRP-2: groups around the records farthest from two fixed corners, and a second stage that tunes them.
+"""TFRP-1 and TFRP-2: groups around the records farthest from two fixed corners, and a second stage
+that tunes them.
 
-Source: Chang, Li and Huang 2007 (Journal of Systems and Software 80), as told by Kabir, Mahmood, Mustafa and
-Wang, who state the reference points and the cap; Mortazavi, Jalili and Gohargazi 2013 tell of other reference points.
+Source: Chang, Li and Huang 2007 (Journal of Systems and Software 80), as told by Kabir, Mahmood,
+Mustafa and Wang, who state the reference points and the cap; Mortazavi, Jalili and Gohargazi 2013
+tell of other reference points.
 
-1. The first reference point has in every column the least of all values, whichever column it is from; the second the
+1. The first reference point has in every column the least of all values, whichever column it is
+from; the second the
    largest. They stay.
-2. While k records remain: the one farthest from the first reference point and its k - 1 nearest form a group, then, if k
+2. While k records remain: the one farthest from the first reference point and its k - 1 nearest
+form a group, then, if k
    remain, the one farthest from the second and its k - 1 nearest, and so on.
-3. Each record left over joins the group with the nearest centroid; centroids are not updated. This is TFRP-1.
-4. TFRP-2 goes on: the groups by descending SSE are taken apart where that lowers the SSE, no record joining a group of
-   4k - 1 or more; groups of 2k or more are then split by TFRP-1 with their own extremes (see `fine_tuning.py`).
+3. Each record left over joins the group with the nearest centroid; centroids are not updated. This
+is TFRP-1. 4. TFRP-2 goes on: the groups by descending SSE are taken apart where that lowers the
+SSE, no record joining a group of
+   4k - 1 or more; groups of 2k or more are then split by TFRP-1 with their own extremes (see
+   `fine_tuning.py`).
 
-Ties go to the lower record number. Readings, which give all published figures: the order of the groups and the splitting of
-large ones. (The extremes of each column, as in Mortazavi et al., do not give them.) Kabir et al. let no record join a group of a size
-"over" 4k - 1; here 4k - 1 is the size that no group goes beyond. No published figure tells the two apart.
+Ties go to the lower record number. Readings, which give all published figures: the order of the
+groups and the splitting of large ones. (The extremes of each column, as in Mortazavi et al., do not
+give them.) Kabir et al. let no record join a group of a size "over" 4k - 1; here 4k - 1 is the size
+that no group goes beyond. No published figure tells the two apart.
 """
 
 from __future__ import annotations
@@ -49,7 +56,8 @@ TFRP1 = Method(
     name="tfrp1",
     family="fine-tuned",
     source=f"{SOURCE} (TFRP-1)",
-    summary="forms groups in turn around the records farthest from the columns' minima and from their maxima",
+    summary="forms groups in turn around the records farthest from the columns' minima and from "
+    "their maxima",
     good_for="comparing: MDAV's idea with two fixed reference points",
     run=growing(tfrp1),
     complexity="O(n² / k) at worst, near O(n log n) on real data",

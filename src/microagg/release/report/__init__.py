@@ -1,1 +1,3 @@
-"""What people look at: pictures of groups, and the report of a release as a page, as Markdown and as JSON."""
+"""What people look at: pictures of groups, and the report of a release as a page, as Markdown and
+as JSON.
+"""

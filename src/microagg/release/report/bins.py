@@ -1,7 +1,7 @@
 """Distributions in bins of round edges.
 
-In a public report both the edges and the counts come from the RELEASED values alone; an internal one counts the original values
-beside them.
+In a public report both the edges and the counts come from the RELEASED values alone; an internal
+one counts the original values beside them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,22 @@ FINEST = 12  # bins between the open ones
 MIDDLE = (0.025, 0.975)
 # widths of bins of dates, from fine to coarse, in the words of NumPy
 STEPS = (
-    ("s", (1, 2, 5, 10, 15, 30)), ("m", (1, 2, 5, 10, 15, 30)), ("h", (1, 2, 3, 6, 12)), ("D", (1, 2, 7, 14)),
-    ("M", (1, 2, 3, 6)), ("Y", (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
-)  # fmt: skip
+    ("s", (1, 2, 5, 10, 15, 30)),
+    ("m", (1, 2, 5, 10, 15, 30)),
+    ("h", (1, 2, 3, 6, 12)),
+    ("D", (1, 2, 7, 14)),
+    ("M", (1, 2, 3, 6)),
+    ("Y", (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
+)
 # what makes years count from the year 0, and weeks begin on Mondays
 OFFSETS = {("Y", 0): 1970, ("D", 7): 3, ("D", 14): 3}
 
 
 @dataclass(frozen=True)
 class Bins:
-    """How many records lie where, in each of some columns. The first and the last bin have no outer edge."""
+    """How many records lie where, in each of some columns. The first and the last bin have no outer
+    edge.
+    """
 
     edges: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -56,7 +62,8 @@ class Bins:
 
 
 def bins_of(guide: np.ndarray, *columns: np.ndarray) -> Bins | None:
-    """The finest bins of round edges within the bulk of `guide`, and how many records of each column lie in them.
+    """The finest bins of round edges within the bulk of `guide`, and how many records of each
+    column lie in them.
 
     None where there are not two bins, as in a constant column.
 
@@ -99,7 +106,8 @@ def _bulk(values: np.ndarray) -> tuple[float, float]:
 
 
 def bins_of_dates(unit: str, guide: np.ndarray, *columns: np.ndarray) -> Bins | None:
-    """The same for dates and stamps, whole numbers of a unit since 1970: edges are years, months, Mondays, days, hours …
+    """The same for dates and stamps, whole numbers of a unit since 1970: edges are years, months,
+    Mondays, days, hours …
 
     >>> bins_of_dates("D", np.array([0, 1000]), np.array([0, 364, 365])).words[:3]
     ('1970-04', '1970-07', '1970-10')
@@ -113,7 +121,8 @@ def bins_of_dates(unit: str, guide: np.ndarray, *columns: np.ndarray) -> Bins | 
             continue
         for step in steps:
             first, last = (
-                int(edge.astype(f"datetime64[{step_unit}]").astype(np.int64)) for edge in (low, high)
+                int(edge.astype(f"datetime64[{step_unit}]").astype(np.int64))
+                for edge in (low, high)
             )
             if (last - first) // step > FINEST:
                 continue
@@ -126,7 +135,9 @@ def bins_of_dates(unit: str, guide: np.ndarray, *columns: np.ndarray) -> Bins | 
                 words = tuple(_date_text(edge, step_unit) for edge in edges[inside])
                 edges = places[inside]
                 return Bins(
-                    tuple(map(float, edges)), tuple(_counts(column, edges) for column in columns), words
+                    tuple(map(float, edges)),
+                    tuple(_counts(column, edges) for column in columns),
+                    words,
                 )
     return None
 

@@ -31,14 +31,16 @@ def build_document(
     changed: Mapping[str, Change] | None = None,
     moved: Mapping[str, float] | None = None,
 ) -> Document:
-    """The report of a release; with `public` one that follows from the released table and the settings, up to the loss in whole
-    percent and what was published by name (see `publishing.py`).
+    """The report of a release; with `public` one that follows from the released table and the
+    settings, up to the loss in whole percent and what was published by name (see `publishing.py`).
 
-    `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of the released table, `figures`
-    what was measured on `pair`. For the internal report: `notes`, sentences for the reader, and `bound`, the proven limit on the
-    loss (IL, optimal); without it, the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
-    released table alone; without them, those of the pair. Where the pair is a `sample`, that says so; for the internal report of one, what
-    became of the cells of all records is given as `changed`, and by how many deviations means moved as `moved`.
+    `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of
+    the released table, `figures` what was measured on `pair`. For the internal report: `notes`,
+    sentences for the reader, and `bound`, the proven limit on the loss (IL, optimal); without it,
+    the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
+    released table alone; without them, those of the pair. Where the pair is a `sample`, that says
+    so; for the internal report of one, what became of the cells of all records is given as
+    `changed`, and by how many deviations means moved as `moved`.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -51,7 +53,9 @@ def build_document(
     """
     if public:
         told = public_manifest(manifest)
-        subject = replace(public_subject(told, pair, np.asarray(class_sizes), figures, shown), sample=sample)
+        subject = replace(
+            public_subject(told, pair, np.asarray(class_sizes), figures, shown), sample=sample
+        )
         return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
     subject = Subject(
         manifest,
@@ -67,7 +71,9 @@ def build_document(
         moved=moved,
     )
     limit = bound if bound is not None else manifest.get("bound")
-    return Document("Disclosure control report", "internal", tuple(_internal_sections(subject, limit)))
+    return Document(
+        "Disclosure control report", "internal", tuple(_internal_sections(subject, limit))
+    )
 
 
 def build_first_page(

@@ -1,6 +1,8 @@
-"""Sentences that are true of some releases only, each said as far as it holds: who stands alone, who is named, what stays.
+"""Sentences that are true of some releases only, each said as far as it holds: who stands alone,
+who is named, what stays.
 
-Of a public report all of them follow from the released table and the settings. The internal one also looks at the original.
+Of a public report all of them follow from the released table and the settings. The internal one
+also looks at the original.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def others_released(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def on_all_columns(manifest: Mapping[str, Any]) -> str:
-    """What holds for somebody who knows all released columns; empty where that was not counted (older manifests).
+    """What holds for somebody who knows all released columns; empty where that was not counted
+    (older manifests).
 
     >>> roles = {"age": "quasi", "town": "keep"}
     >>> found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 2}
@@ -52,15 +55,25 @@ def on_all_columns(manifest: Mapping[str, Any]) -> str:
         return ""
     others = others_released(manifest)
     unique = int(found["unique_records"])
-    told = f"{unique:,} of {int(manifest['records']):,} records {'is' if unique == 1 else 'are'} unique"
-    told = f"{told if unique else 'no record is unique'}, the smallest class has {counted(int(found['smallest_class']), 'record')}"
+    told = (
+        f"{unique:,} of {int(manifest['records']):,} records "
+        f"{'is' if unique == 1 else 'are'} unique"
+    )
+    told = (
+        f"{told if unique else 'no record is unique'}, the smallest class has "
+        f"{counted(int(found['smallest_class']), 'record')}"
+    )
     if not others:
         return f"no other columns are released: {told}"
-    return f"whoever knows all {int(found['columns']):,} released columns, {listed(others)} included: {told}"
+    return (
+        f"whoever knows all {int(found['columns']):,} released columns, {listed(others)} "
+        f"included: {told}"
+    )
 
 
 def on_naming(manifest: Mapping[str, Any]) -> str:
-    """Whether columns that may name people are in the table; empty where nobody looked (older manifests).
+    """Whether columns that may name people are in the table; empty where nobody looked (older
+    manifests).
 
     >>> on_naming({"may_identify": ["surname"]})
     'May name people, and is in the table as it was: surname.'
@@ -70,15 +83,20 @@ def on_naming(manifest: Mapping[str, Any]) -> str:
         return ""
     if not found:
         return (
-            "No released column sounds as if it named people, and none of texts or running numbers is different for nearly "
+            "No released column sounds as if it named people, and none of texts or "
+            "running numbers is different for nearly "
             "everybody; this was checked."
         )
     several = len(found) > 1
-    return f"May name people, and {'are' if several else 'is'} in the table as {'they were' if several else 'it was'}: {listed(found)}."
+    return (
+        f"May name people, and {'are' if several else 'is'} in the table as "
+        f"{'they were' if several else 'it was'}: {listed(found)}."
+    )
 
 
 def on_numbers(pair: Pair) -> str:
-    """Which columns measures of numbers are about, and which they leave out and why; empty where they are about all.
+    """Which columns measures of numbers are about, and which they leave out and why; empty where
+    they are about all.
 
     >>> on_numbers(Pair(np.array([[1.0]]), np.array([[1.0]]), ("age",)))
     ''
@@ -103,12 +121,15 @@ def on_totals(subject: Subject) -> str:
     if staying:
         every = "these columns" if len(staying) == len(subject.names) else listed(staying)
         sentences.append(
-            f"{_totals(subject)} of {every} stay what they were, up to rounding{_hedge(subject, staying)}."
+            f"{_totals(subject)} of {every} stay what they were, up to "
+            f"rounding{_hedge(subject, staying)}."
         )
         sentences += [f"Not so in {listed(names)}: {why}." for why, names in moving.items()]
     else:
         whys = "; ".join(f"in {listed(names)}, {why}" for why, names in moving.items())
-        sentences.append(f"Totals and means do not stay what they were{': ' if whys else ''}{whys}.")
+        sentences.append(
+            f"Totals and means do not stay what they were{': ' if whys else ''}{whys}."
+        )
     if _CATEGORIES in reasons.values():
         sentences.append(_CATEGORIES)
     return " ".join(sentences)
@@ -125,7 +146,8 @@ def sentences_on_rules(told: Sequence[Mapping[str, Any]]) -> list[str]:
     if holding:
         sentences.append(f"In every released record that has these values: {'; '.join(holding)}.")
     return sentences + [
-        f"Declared, but not so in {each['missed']:,} of {each['records']:,} released records: {each['rule']}."
+        f"Declared, but not so in {each['missed']:,} of {each['records']:,} released "
+        f"records: {each['rule']}."
         for each in told
         if each["missed"]
     ]
@@ -148,12 +170,15 @@ def _weighted(subject: Subject) -> bool:
 
 
 def _hedge(subject: Subject, staying: list[str]) -> str:
-    """What is left open: whether gaps were filled, where only the data holder knows; records that were left out."""
+    """What is left open: whether gaps were filled, where only the data holder knows; records that
+    were left out.
+    """
     dropped = "drop" in (subject.settings.get("missing"), subject.settings.get("small_strata"))
     told = ", among the records that were not left out" if dropped else ""
     special = subject.settings.get("special") or {}
     if subject.both is None and (
-        subject.settings.get("missing", "group") == "group" or any(name in special for name in staying)
+        subject.settings.get("missing", "group") == "group"
+        or any(name in special for name in staying)
     ):
         told += ", as far as no values were missing"
     return told
@@ -162,7 +187,11 @@ def _hedge(subject: Subject, staying: list[str]) -> str:
 def _why_it_moves(subject: Subject, j: int) -> str:
     """Why the total and the mean of a column are not what they were; empty where they stay."""
     variable = subject.released.variables[j]
-    if variable.kind is Kind.NOMINAL and not variable.coarse and subject.aggregates[variable.name] != "draw":
+    if (
+        variable.kind is Kind.NOMINAL
+        and not variable.coarse
+        and subject.aggregates[variable.name] != "draw"
+    ):
         return _CATEGORIES
     if subject.aggregates[variable.name] != "mean":
         return _OTHERS
@@ -182,7 +211,9 @@ def _why_it_moves(subject: Subject, j: int) -> str:
 
 
 def _moved(pair: Pair, j: int) -> Iterator[str]:
-    """Why the mean of a column is another one, seen from both tables; weighted by the weights of each where there are any."""
+    """Why the mean of a column is another one, seen from both tables; weighted by the weights of
+    each where there are any.
+    """
     before, after = pair.before, pair.after
     if before.atoms is not None or after.atoms is not None:
         change = changes(columns_of(before, [j]), columns_of(after, [j]))[before.names[j]]
@@ -203,7 +234,9 @@ def _moved(pair: Pair, j: int) -> Iterator[str]:
 
 
 def _rounding_is_coarse(subject: Subject, j: int) -> bool:
-    """Whether half of the last digit that is released is much beside the spread of the released values."""
+    """Whether half of the last digit that is released is much beside the spread of the released
+    values.
+    """
     if subject.settings.get("precision", "column") != "column":
         return False
     known = _known(subject.released, j)
@@ -215,13 +248,17 @@ def _rounding_is_coarse(subject: Subject, j: int) -> bool:
 
 
 def _beside(values: np.ndarray, size: float) -> np.ndarray:
-    """Values divided by the largest of their sizes: no quotient is above 1, yet numpy 1.26 speaks of overflow where all are tiny."""
+    """Values divided by the largest of their sizes: no quotient is above 1, yet numpy 1.26 speaks
+    of overflow where all are tiny.
+    """
     with np.errstate(over="ignore"):
         return values / size
 
 
 def _step(known: np.ndarray, unit: str) -> float:
-    """What released values may have been rounded to, from them alone: its last decimal, or the largest part of a day that divides them all."""
+    """What released values may have been rounded to, from them alone: its last decimal, or the
+    largest part of a day that divides them all.
+    """
     if unit:
         return float(math.gcd(int(np.gcd.reduce(known.astype(np.int64))), PER_DAY[unit]))
     decimals = decimals_of(known)

@@ -1,4 +1,5 @@
-"""A report as plain data: what it says, in which order, for whom; how it looks is the renderers' business.
+"""A report as plain data: what it says, in which order, for whom; how it looks is the renderers'
+business.
 
 The same document becomes a page (`html.py`), Markdown (`markdown.py`) and JSON (`plain.py`).
 """
@@ -111,7 +112,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report. `audience` is "internal" (everything, for the data holder) or "public" (nothing of single records).
+    """A whole report. `audience` is "internal" (everything, for the data holder) or "public"
+    (nothing of single records).
 
     >>> Document("Report", "public", ()).audience
     'public'

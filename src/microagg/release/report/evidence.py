@@ -1,6 +1,8 @@
-"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the manifest.
+"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the
+manifest.
 
-Loss, correlations before and after and the bound are the data holder's; `shown.py` has what a public report shows instead.
+Loss, correlations before and after and the bound are the data holder's; `shown.py` has what a
+public report shows instead.
 """
 
 from __future__ import annotations
@@ -28,32 +30,49 @@ from microagg.measures.measure import Figure, Measure, Pair
 from microagg.measures.registry import NOT_FROM_SAMPLES, measures
 from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
 from microagg.release.report.claims import on_numbers
-from microagg.release.report.document import Block, Facts, Grid, Listing, Paragraph, Picture, Section, Warn
+from microagg.release.report.document import (
+    Block,
+    Facts,
+    Grid,
+    Listing,
+    Paragraph,
+    Picture,
+    Section,
+    Warn,
+)
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject, correlations, lost_of_columns
 from microagg.table.schema import Kind, Role
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
-OF_MANY = 6  # the same where there are more columns than a table of the report has: a glimpse in either case
+# the same where there are more columns than a table of the report has: a glimpse in either case
+OF_MANY = 6
 HEATED = 12  # columns of a heat map
 TABLED = 100  # columns of a table; more are not read
 SIZES = 24  # bars of class sizes
 SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
 ABREAST = 5  # measures that fit side by side in a table of columns
 CORRELATION = (
-    "A correlation is a number from −1 to 1 without a unit: 0 says that two columns have no linear relation, 1 and −1 "
-    "that one follows from the other; red is above 0, blue below. Averaging within groups takes noise away, so correlations tend to grow."
+    "A correlation is a number from −1 to 1 without a unit: 0 says that two columns have "
+    "no linear relation, 1 and −1 "
+    "that one follows from the other; red is above 0, blue below. Averaging within "
+    "groups takes noise away, so correlations tend to grow."
 )
 ALL_LOST = (
-    "as far off as if every record had the column's mean, or of a category the shares of the whole table; a column of categories "
+    "as far off as if every record had the column's mean, or of a category the shares of "
+    "the whole table; a column of categories "
     "can lose more than that"
 )
-LEVELS_AND_GAPS = "Categories are bars, at most a dozen by name; what is missing, and special codes, have bars of their own."
+LEVELS_AND_GAPS = (
+    "Categories are bars, at most a dozen by name; what is missing, and special codes, have "
+    "bars of their own."
+)
 BY_UNITS = ", those on units by the column that was left out of it"
 ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
-    "The pictures are tables here, because matplotlib is not installed; pip install 'microagg[plots]' "
+    "The pictures are tables here, because matplotlib is not installed; pip install "
+    "'microagg[plots]' "
     "to have them drawn."
 )
 
@@ -79,7 +98,9 @@ def guarantee(subject: Subject) -> Section:
         (
             f"Records in classes below {subject.k}",
             counted(int(sizes[sizes < subject.k].sum()), "record"),
-            "0 records: k-anonymous" if subject.k_anonymous else "not k-anonymous in the combinations",
+            "0 records: k-anonymous"
+            if subject.k_anonymous
+            else "not k-anonymous in the combinations",
         ),
     ]
     if found := subject.manifest.get("all_columns"):
@@ -91,13 +112,18 @@ def guarantee(subject: Subject) -> Section:
                 f"{counted(int(found['smallest_class']), 'record')}; no promise covers this",
             )
         )
-    rows += [(name, f"{name[0]} = {asked}", told) for name, asked, told in _of_confidential_values(subject)]
+    rows += [
+        (name, f"{name[0]} = {asked}", told)
+        for name, asked, told in _of_confidential_values(subject)
+    ]
     of_units = promised_units(subject.manifest, subject.digits)
     rows += [("Units", f"{subject.k} in every class", told) for told in of_units]
     blocks: list[Block] = [
         Paragraph(
-            f"A class is the set of records that share all values in {_shared(subject)}. The figures were "
-            f"counted on the released table alone{BY_UNITS if of_units else ''}; a table that misses its guarantee is not written."
+            f"A class is the set of records that share all values in {_shared(subject)}. "
+            f"The figures were "
+            f"counted on the released table alone{BY_UNITS if of_units else ''}; a table "
+            f"that misses its guarantee is not written."
         ),
         Facts(tuple(rows)),
         _picture_of_sizes(subject),
@@ -108,7 +134,9 @@ def guarantee(subject: Subject) -> Section:
 
 
 def _of_confidential_values(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """l-diversity and t-closeness where they were promised: name, what was asked for, what every class keeps."""
+    """l-diversity and t-closeness where they were promised: name, what was asked for, what every
+    class keeps.
+    """
     asked = [name for name in ("l", "t") if subject.manifest["guarantee"].get(name)]
     for name, told in zip(asked, promised(subject.manifest, subject.digits), strict=True):
         title = f"l-diversity ({subject.settings['diversity']})" if name == "l" else "t-closeness"
@@ -126,13 +154,17 @@ def _shared(subject: Subject) -> str:
 
 def _promised(promise: str) -> str:
     return (
-        "each combination of values" if promise == "each combination" else "each value of every single column"
+        "each combination of values"
+        if promise == "each combination"
+        else "each value of every single column"
     )
 
 
 def _picture_of_sizes(subject: Subject) -> Picture:
     names, classes, records = _size_counts(subject.class_sizes)
-    rows = tuple((name, f"{c:,}", f"{r:,}") for name, c, r in zip(names, classes, records, strict=True))
+    rows = tuple(
+        (name, f"{c:,}", f"{r:,}") for name, c, r in zip(names, classes, records, strict=True)
+    )
     caption = "How many classes have which size."
     return Picture(
         draw_class_sizes(names, classes, subject.k),
@@ -144,7 +176,9 @@ def _picture_of_sizes(subject: Subject) -> Picture:
 
 
 def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
-    """Classes and records by class size, sizes joined into equal ranges where there are very many."""
+    """Classes and records by class size, sizes joined into equal ranges where there are very
+    many.
+    """
     low, high = int(sizes.min()), int(sizes.max())
     step = 1
     while (high - low) // step >= SIZES:
@@ -158,17 +192,26 @@ def _size_counts(sizes: np.ndarray) -> tuple[list[str], list[int], list[int]]:
 
 
 def loss(subject: Subject) -> Section:
-    """What was lost, column by column with the distributions before and after, and by every measure."""
+    """What was lost, column by column with the distributions before and after, and by every
+    measure.
+    """
     lost = _lost_of(subject)
     order = np.argsort(-lost, kind="stable")[:TABLED]
     names = [subject.names[j] for j in order]
-    many = f" Of {len(lost)} columns, the {TABLED} that lost most are shown." if len(lost) > TABLED else ""
+    many = (
+        f" Of {len(lost)} columns, the {TABLED} that lost most are shown."
+        if len(lost) > TABLED
+        else ""
+    )
     measured = subject.figures_of("loss")
     blocks: list[Block] = [
         *on_sample(subject),
         Grid(
             ("column", "variation lost, %"),
-            tuple((name, subject.number(percent)) for name, percent in zip(names, lost[order], strict=True)),
+            tuple(
+                (name, subject.number(percent))
+                for name, percent in zip(names, lost[order], strict=True)
+            ),
             f"Each column by itself, the one that lost most first. 0 %: untouched; 100 %: "
             f"{ALL_LOST if subject.mixed else 'nothing but its mean is left'}.{many}",
         ),
@@ -177,7 +220,9 @@ def loss(subject: Subject) -> Section:
     ]
     if measured:
         blocks.append(
-            Paragraph("The same loss as other measures see it, over all columns and then by column.")
+            Paragraph(
+                "The same loss as other measures see it, over all columns and then by column."
+            )
         )
         blocks.extend(_on_numbers(subject))
         blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
@@ -197,7 +242,9 @@ def on_sample(subject: Subject) -> Iterator[Paragraph]:
 
 
 def _lost_of(subject: Subject) -> np.ndarray:
-    """How much of the variation of each column is gone, in percent; of all records, also where columns are shown by a sample."""
+    """How much of the variation of each column is gone, in percent; of all records, also where
+    columns are shown by a sample.
+    """
     found = None if subject.sample is None else subject.figure("il")
     if found is None or len(found.columns) < len(subject.names):
         return subject.pair.once(_lost)
@@ -230,13 +277,17 @@ def rows_of_figures(
         ):
             told += f" Of the columns of numbers without gaps alone: {listed(subject.both.names)}."
         if figure.details:
-            details = (f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items())
+            details = (
+                f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items()
+            )
             told += f" Details: {'; '.join(details)}."
         yield _capital(measure.title), with_error(subject, measure, figure), told
 
 
 def with_error(subject: Subject, measure: Measure, figure: Figure) -> str:
-    """A figure with its unit; where it is from a sample, with its standard error, and of how many records that is."""
+    """A figure with its unit; where it is from a sample, with its standard error, and of how many
+    records that is.
+    """
     told = subject.with_unit(figure.value, measure.unit)
     if figure.sample is None:
         return told
@@ -269,7 +320,9 @@ def _capital(text: str) -> str:
 def by_column(
     subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], caption: str
 ) -> Iterator[Grid]:
-    """The figures of single columns, a few measures side by side. Inside, IL of one column is the variation lost, told before."""
+    """The figures of single columns, a few measures side by side. Inside, IL of one column is the
+    variation lost, told before.
+    """
     told = () if subject.public else SAME_BY_COLUMN
     with_columns = [(m, figure) for m, figure in measured if figure.columns and m.name not in told]
     for first in range(0, len(with_columns), ABREAST):
@@ -278,12 +331,16 @@ def by_column(
         rows = []
         for name in names:
             found = (figure.columns.get(name) for _, figure in part)
-            rows.append((name, *("–" if value is None else subject.number(value) for value in found)))
+            rows.append(
+                (name, *("–" if value is None else subject.number(value) for value in found))
+            )
         yield Grid(("column", *head), tuple(rows), caption)
 
 
 def _unit(unit: str) -> str:
-    """The unit over a table of columns: what a measure does over all columns does not belong there."""
+    """The unit over a table of columns: what a measure does over all columns does not belong
+    there.
+    """
     return short_unit(unit.partition(",")[0]) or "no unit"
 
 
@@ -320,7 +377,9 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     yield from (spread.picture(before_and_after=True) for _, spread in found if spread is not None)
     missing = [name for name, spread in found if spread is None]
     if missing:
-        yield Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
+        yield Paragraph(
+            f"Without a picture, because there are not two bins to show: {listed(missing)}."
+        )
 
 
 def correlation(subject: Subject) -> Section:
@@ -334,7 +393,8 @@ def correlation(subject: Subject) -> Section:
     i, j = np.unravel_index(int(change.argmax()), change.shape)
     names = subject.pair.names
     told = (
-        f"The largest change of a correlation is {number(largest, 2)}, between {names[int(i)]} and {names[int(j)]}."
+        f"The largest change of a correlation is {number(largest, 2)}, between "
+        f"{names[int(i)]} and {names[int(j)]}."
         if largest > 0
         else "No correlation changed in its first two digits."
     )
@@ -375,24 +435,30 @@ def rounded_correlations(values: np.ndarray) -> np.ndarray:
 def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:
     """A heat map of the correlations of some columns, and their table."""
     cells = [
-        ["–" if np.isnan(value) else f"{value:.2f}".replace("-", "−") for value in row] for row in matrix
+        ["–" if np.isnan(value) else f"{value:.2f}".replace("-", "−") for value in row]
+        for row in matrix
     ]
     rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
     grid = Grid(("", *names), rows, f"Correlations {when}.")
     alternative = f"Heat map of the correlations of {counted(len(names), 'column')} {when}."
-    return Picture(draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2)
+    return Picture(
+        draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2
+    )
 
 
 def risk(subject: Subject) -> Section:
     """What an intruder could still do, number by number."""
     measured = subject.figures_of("risk")
     if not measured:
-        return Section("What an intruder gains", (Paragraph("No risk was measured for this release."),))
+        return Section(
+            "What an intruder gains", (Paragraph("No risk was measured for this release."),)
+        )
     return Section(
         "What an intruder gains",
         (
             Paragraph(
-                "An intruder is somebody who knows values of a person and looks for the person's record, or for what the "
+                "An intruder is somebody who knows values of a person and looks for the "
+                "person's record, or for what the "
                 "record says. Each figure is about all records together."
             ),
             *on_sample(subject),
@@ -409,20 +475,31 @@ def _left_out(subject: Subject) -> Iterator[Paragraph]:
     if subject.sample is None or subject.public:
         return
     there = {measure.name for measure, _ in subject.figures}
-    missing = [each.title for each in measures() if each.name in NOT_FROM_SAMPLES and each.name not in there]
+    missing = [
+        each.title
+        for each in measures()
+        if each.name in NOT_FROM_SAMPLES and each.name not in there
+    ]
     if missing:
         yield Paragraph(
-            f"Not measured, because they depend on all records at once, and no sample tells them: {listed(missing)}."
+            f"Not measured, because they depend on all records at once, and no sample "
+            f"tells them: {listed(missing)}."
         )
 
 
 def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]) -> Iterator[Grid]:
-    """Tables of the quasi-identifiers and of the confidential columns, each with the measures that speak of them."""
+    """Tables of the quasi-identifiers and of the confidential columns, each with the measures that
+    speak of them.
+    """
     of_columns: dict[tuple[str, ...], list[tuple[Measure, Figure]]] = {}
     for measure, figure in measured:
         of_columns.setdefault(tuple(figure.columns), []).append((measure, figure))
     for names, part in of_columns.items():
-        many = f" Of {len(names)} columns, the first {TABLED} are shown." if len(names) > TABLED else ""
+        many = (
+            f" Of {len(names)} columns, the first {TABLED} are shown."
+            if len(names) > TABLED
+            else ""
+        )
         yield from by_column(subject, names[:TABLED], part, f"Column by column.{many}")
 
 
@@ -438,25 +515,38 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
         told = f"This grouping loses {gap} more than that limit at most, before values are rounded."
     else:
         gap = "not defined"
-        told = f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of 0 % that says little."
+        told = (
+            f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of "
+            f"0 % that says little."
+        )
     if beside := promised_beside(subject.settings):
         told += f" The limit is for k alone: {_sentence(beside)}"
     if subject.settings.get("cap"):
         told += " Limit and distance are those of the capped values."
     rows = (
-        ("Proven limit", subject.with_unit(lowest, "percent"), "no grouping of these records can lose less"),
-        ("Loss of this release", subject.with_unit(loss_found, "percent"), "of the variation, as released"),
+        (
+            "Proven limit",
+            subject.with_unit(lowest, "percent"),
+            "no grouping of these records can lose less",
+        ),
+        (
+            "Loss of this release",
+            subject.with_unit(loss_found, "percent"),
+            "of the variation, as released",
+        ),
         (
             "Distance",
             gap,
-            "how far the loss of this grouping, before values are rounded, is above the limit, in percent of the limit",
+            "how far the loss of this grouping, before values are rounded, is above the "
+            "limit, in percent of the limit",
         ),
     )
     return Section(
         "How close to the best possible",
         (
             Paragraph(
-                f"It is proven that no grouping of these records into groups of at least {subject.k} can lose less than "
+                f"It is proven that no grouping of these records into groups of at least "
+                f"{subject.k} can lose less than "
                 f"{subject.with_unit(lowest, 'percent')} of the variation. {told}"
             ),
             Facts(rows),
@@ -465,14 +555,24 @@ def bound(subject: Subject, found: Mapping[str, Any]) -> Section:
 
 
 def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """Which files the report is about: inside, input and day as well; for all, the released file alone."""
+    """Which files the report is about: inside, input and day as well; for all, the released file
+    alone.
+    """
     source, target = subject.manifest.get("input") or {}, subject.manifest.get("output") or {}
     if not subject.public and source:
-        yield "Input", source["file"] or "a table in memory", f"SHA-256 of its values: {source['digest']}"
+        yield (
+            "Input",
+            source["file"] or "a table in memory",
+            f"SHA-256 of its values: {source['digest']}",
+        )
         yield "Date", subject.settings.get("date") or "not told", "the day of the run"
     if target:
         digest = target.get("digest")
-        yield "Output", target["file"], f"SHA-256 of its values: {digest}" if digest else "the released table"
+        yield (
+            "Output",
+            target["file"],
+            f"SHA-256 of its values: {digest}" if digest else "the released table",
+        )
 
 
 def record_of_the_run(subject: Subject) -> Section:
@@ -482,11 +582,16 @@ def record_of_the_run(subject: Subject) -> Section:
     chosen = manifest.get("chosen") or []
     if chosen:
         blocks.append(
-            Paragraph("How the groups were found: " + " ".join(_sentence(str(told)) for told in chosen))
+            Paragraph(
+                "How the groups were found: " + " ".join(_sentence(str(told)) for told in chosen)
+            )
         )
     if manifest.get("stopped_early"):
         blocks.append(
-            Warn("The search was stopped before its end; the best grouping found until then was released.")
+            Warn(
+                "The search was stopped before its end; the best grouping found until "
+                "then was released."
+            )
         )
     if files := tuple(_files_of_the_run(subject)):
         blocks.append(Facts(files))
@@ -499,6 +604,10 @@ def record_of_the_run(subject: Subject) -> Section:
     blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
     measured = subject.figures
     if measured:
-        rows = tuple((_capital(measure.title), measure.name, measure.source) for measure, _ in measured)
-        blocks.append(Grid(("measure", "name", "definition"), rows, "Where the measures come from."))
+        rows = tuple(
+            (_capital(measure.title), measure.name, measure.source) for measure, _ in measured
+        )
+        blocks.append(
+            Grid(("measure", "name", "definition"), rows, "Where the measures come from.")
+        )
     return Section("The manifest", tuple(blocks))

@@ -75,7 +75,10 @@ def _section(number: int, section: Section) -> str:
         shown = "\n".join(_block(block) for block in blocks)
         parts.append(f'<div class="gallery">\n{shown}\n</div>' if pictures else shown)
     body = "\n".join(parts)
-    return f'<section id="part-{number}">\n<h2>{number}. {_text(section.title)}</h2>\n{body}\n</section>'
+    return (
+        f'<section id="part-{number}">\n<h2>{number}. '
+        f"{_text(section.title)}</h2>\n{body}\n</section>"
+    )
 
 
 def _block(block: Block) -> str:
@@ -99,32 +102,44 @@ def _block(block: Block) -> str:
 
 def _facts(rows: Sequence[tuple[str, str, str]]) -> str:
     body = "\n".join(
-        f'<tr><th scope="row">{_cell(name)}</th><td>{_cell(value)}</td><td>{_cell(meaning)}</td></tr>'
+        f"<tr><th "
+        f'scope="row">{_cell(name)}</th><td>{_cell(value)}</td><td>{_cell(meaning)}</td></tr>'
         for name, value, meaning in rows
     )
-    head = '<tr><th scope="col">what</th><th scope="col">figure</th><th scope="col">what it means</th></tr>'
-    return f'<div class="scroll"><table class="facts{_kept(rows)}"><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    head = (
+        '<tr><th scope="col">what</th><th scope="col">figure</th><th scope="col">what it '
+        "means</th></tr>"
+    )
+    return (
+        f'<div class="scroll"><table '
+        f'class="facts{_kept(rows)}"><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    )
 
 
 def _grid(grid: Grid) -> str:
     numeric = [
-        bool(grid.rows) and all(_FIGURE.fullmatch(row[j]) for row in grid.rows) for j in range(len(grid.head))
+        bool(grid.rows) and all(_FIGURE.fullmatch(row[j]) for row in grid.rows)
+        for j in range(len(grid.head))
     ]
     numeric[0] = False  # the first cell names the row
     marks = [' class="number"' if right else "" for right in numeric]
     head = "".join(
-        f'<th scope="col"{mark}>{_cell(cell)}</th>' for cell, mark in zip(grid.head, marks, strict=True)
+        f'<th scope="col"{mark}>{_cell(cell)}</th>'
+        for cell, mark in zip(grid.head, marks, strict=True)
     )
     body = "\n".join(
         f'<tr><th scope="row">{_cell(row[0])}</th>'
-        + "".join(f"<td{mark}>{_cell(cell)}</td>" for cell, mark in zip(row[1:], marks[1:], strict=True))
+        + "".join(
+            f"<td{mark}>{_cell(cell)}</td>" for cell, mark in zip(row[1:], marks[1:], strict=True)
+        )
         + "</tr>"
         for row in grid.rows
     )
     fitting = " fitting" if all(numeric[1:]) and len(grid.head) < 5 else ""
     caption = f"<caption>{_cell(grid.caption)}</caption>" if grid.caption else ""
     return (
-        f'<div class="scroll"><table class="grid{fitting}{_kept(grid.rows)}">{caption}<thead><tr>{head}</tr></thead>\n'
+        f'<div class="scroll"><table '
+        f'class="grid{fitting}{_kept(grid.rows)}">{caption}<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -132,9 +147,12 @@ def _grid(grid: Grid) -> str:
 def _picture(picture: Picture) -> str:
     if not picture.svg:
         return f'<div class="abreast-{picture.abreast}">{_grid(picture.data)}</div>'
-    svg = picture.svg.replace("<svg ", f'<svg role="img" aria-label="{_text(picture.alternative)}" ', 1)
+    svg = picture.svg.replace(
+        "<svg ", f'<svg role="img" aria-label="{_text(picture.alternative)}" ', 1
+    )
     return (
-        f'<figure class="abreast-{picture.abreast}"><figcaption>{_cell(picture.caption)}</figcaption>{svg}'
+        f"<figure "
+        f'class="abreast-{picture.abreast}"><figcaption>{_cell(picture.caption)}</figcaption>{svg}'
         f"<details><summary>the numbers</summary>{_grid(picture.data)}</details></figure>"
     )
 
@@ -144,7 +162,9 @@ def _kept(rows: Sequence[object]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text whose long words may be broken, so that no name of a column widens a table beyond its page."""
+    """A text whose long words may be broken, so that no name of a column widens a table beyond its
+    page.
+    """
     parts = re.split(r"(\S{15,})", printable(text))
     return "".join(
         "<wbr>".join(escape(piece) for piece in re.findall(r"[^_./-]{1,12}[_./-]?|[_./-]", part))

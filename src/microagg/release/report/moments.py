@@ -1,4 +1,6 @@
-"""Where columns of numbers and dates lay before and after; for the data holder's eyes, for extremes are single records."""
+"""Where columns of numbers and dates lay before and after; for the data holder's eyes, for extremes
+are single records.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,16 @@ from microagg.table.variable import Variable
 
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 HEAD = (
-    "column", "when", "mean", "standard deviation", "minimum", "quarter", "median", "three quarters", "maximum",
-)  # fmt: skip
+    "column",
+    "when",
+    "mean",
+    "standard deviation",
+    "minimum",
+    "quarter",
+    "median",
+    "three quarters",
+    "maximum",
+)
 UNITS = {"D": "days", "s": "seconds", "ms": "ms", "us": "µs", "ns": "ns"}
 
 
@@ -27,7 +37,9 @@ def moments(pair: Pair, order: Iterable[int]) -> Grid:
     ('age', 'before', '2', '1')
     """
     rows = [row for j in order for row in _rows(pair, int(j))]
-    return Grid(HEAD, tuple(rows), "Before and after, in the units of each column (internal report only).")
+    return Grid(
+        HEAD, tuple(rows), "Before and after, in the units of each column (internal report only)."
+    )
 
 
 def _rows(pair: Pair, j: int) -> Iterator[tuple[str, ...]]:
@@ -47,7 +59,11 @@ def _rows(pair: Pair, j: int) -> Iterator[tuple[str, ...]]:
 def _of_numbers(values: np.ndarray) -> Iterator[str]:
     size = float(np.abs(values).max()) or 1.0  # scaled, so that squares of huge values stay finite
     spread = size * float((values / size).std())
-    told = [size * float((values / size).mean()), spread, *map(float, np.quantile(values, QUARTERS))]
+    told = [
+        size * float((values / size).mean()),
+        spread,
+        *map(float, np.quantile(values, QUARTERS)),
+    ]
     return (number(value, 6) for value in told)
 
 

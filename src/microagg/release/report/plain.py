@@ -1,4 +1,6 @@
-"""A report as JSON: the same document for machines, with the numbers of every picture in its place."""
+"""A report as JSON: the same document for machines, with the numbers of every picture in its
+place.
+"""
 
 from __future__ import annotations
 
@@ -41,4 +43,7 @@ def is_report(beginning: bytes) -> bool:
     >>> is_report(to_json(Document("Report", "public", ())).encode()), is_report(b'{"format": 2}')
     (True, False)
     """
-    return re.match(rb'\{\s*"title": "[^\n]*",\s*"audience": "(internal|public)",', beginning) is not None
+    return (
+        re.match(rb'\{\s*"title": "[^\n]*",\s*"audience": "(internal|public)",', beginning)
+        is not None
+    )

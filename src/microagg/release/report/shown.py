@@ -1,4 +1,6 @@
-"""The parts of a public report that stand in the place of before and after: the release itself, and what was published by name."""
+"""The parts of a public report that stand in the place of before and after: the release itself, and
+what was published by name.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def distributions(subject: Subject) -> Section:
     """How the released values are spread, column by column."""
     names = subject.names[: pictured(len(subject.names))]
     found = [(name, spread_of([subject.released], j)) for j, name in enumerate(names)]
-    text = "The columns as released: how many records, in percent, have a value within each bin. The outermost bins are open."
+    text = (
+        "The columns as released: how many records, in percent, have a value within each "
+        "bin. The outermost bins are open."
+    )
     if subject.mixed:
         text += f" {LEVELS_AND_GAPS}"
     if len(subject.names) > len(names):
@@ -42,11 +47,15 @@ def distributions(subject: Subject) -> Section:
     missing = [name for name, spread in found if spread is None]
     if missing:
         blocks.append(
-            Paragraph(f"Without a picture, because there are not two bins to show: {listed(missing)}.")
+            Paragraph(
+                f"Without a picture, because there are not two bins to show: {listed(missing)}."
+            )
         )
     measured = subject.figures_of("loss")
     if measured:
-        blocks.append(Paragraph("What the classes of the released values alone tell of what was lost."))
+        blocks.append(
+            Paragraph("What the classes of the released values alone tell of what was lost.")
+        )
         blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
     return Section("The released values", tuple(blocks))
 
@@ -72,13 +81,16 @@ def correlation(subject: Subject) -> Section:
 def published(subject: Subject) -> Section:
     """What comes from the original table and was published by name."""
     many = len(subject.names) > TABLED
-    caption = f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
+    caption = (
+        f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
+    )
     rows = [*_of_the_bound(subject), *rows_of_figures(subject, subject.published)]
     return Section(
         "What was published of the original table",
         (
             Paragraph(
-                "The data holder decided to publish these figures, which compare the release with the original table. They have "
+                "The data holder decided to publish these figures, which compare the "
+                "release with the original table. They have "
                 f"{DIGITS} digits."
             ),
             Facts(tuple(rows)),

@@ -1,7 +1,9 @@
-"""How the cells of a column are spread: levels as bars, numbers and dates in bins, what is missing beside them.
+"""How the cells of a column are spread: levels as bars, numbers and dates in bins, what is missing
+beside them.
 
-A public report has the released cells alone, and what it shows must follow from them: not from levels that only the original had, nor
-from the number that the original's cells were counted from. `as_released` takes all of that away.
+A public report has the released cells alone, and what it shows must follow from them: not from
+levels that only the original had, nor from the number that the original's cells were counted from.
+`as_released` takes all of that away.
 """
 
 from __future__ import annotations
@@ -26,8 +28,15 @@ from microagg.table.variable import NO_ATOM, Cells, Variable
 LEVELS = 12  # of a picture; more are not told apart by eye
 MISSING = "missing"
 _PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-_SPANS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0), ("milliseconds", 1e-3),
-          ("microseconds", 1e-6), ("nanoseconds", 1e-9))  # fmt: skip
+_SPANS = (
+    ("days", 86_400.0),
+    ("hours", 3_600.0),
+    ("minutes", 60.0),
+    ("seconds", 1.0),
+    ("milliseconds", 1e-3),
+    ("microseconds", 1e-6),
+    ("nanoseconds", 1e-9),
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,10 @@ class Spread:
 
     def picture(self, before_and_after: bool) -> Picture:
         """The picture in percent of the records, and its numbers."""
-        shares = [[round(100 * count / max(1, sum(counts)), 1) for count in counts] for counts in self.counts]
+        shares = [
+            [round(100 * count / max(1, sum(counts)), 1) for count in counts]
+            for counts in self.counts
+        ]
         after, before = shares[-1], shares[0] if len(shares) > 1 else None
         what = f"{len(self.slots)} {'levels' if self.edges is None else 'bins'}"
         if before is None:
@@ -62,10 +74,18 @@ class Spread:
             both = zip(self.slots, before, after, strict=True)
             rows = tuple((slot, f"{b:.1f}", f"{a:.1f}") for slot, b, a in both)
             grid = Grid(
-                (self.name, "before, % of records", "after, % of records"), rows, f"{self.name}, {when}."
+                (self.name, "before, % of records", "after, % of records"),
+                rows,
+                f"{self.name}, {when}.",
             )
-            when = f"before (grey area) and after (blue {'outline' if self.edges is None else 'line'})"
-        caption = self.name if before is not None or not before_and_after else f"{self.name} (as released)"
+            when = (
+                f"before (grey area) and after (blue {'outline' if self.edges is None else 'line'})"
+            )
+        caption = (
+            self.name
+            if before is not None or not before_and_after
+            else f"{self.name} (as released)"
+        )
         if self.edges is None:
             svg = draw_levels(self.name, self.slots, after, before)
         else:
@@ -75,7 +95,8 @@ class Spread:
 
 
 def spread_of(tables: Sequence[Cells], column: int) -> Spread | None:
-    """How one column is spread in some tables; the first decides on bins and levels. None where there are not two slots.
+    """How one column is spread in some tables; the first decides on bins and levels. None where
+    there are not two slots.
 
     Where the last table has ranges or ancestors, which the others do not have, it is shown alone.
 
@@ -91,7 +112,11 @@ def spread_of(tables: Sequence[Cells], column: int) -> Spread | None:
         name = variable.name if found is None or not found[1] else f"{variable.name} ({found[1]})"
         if found is not None or atoms:
             bins = found[0] if found is not None else None
-            counts = bins.counts if bins else tuple((int(_there(cells, column).sum()),) for cells in tables)
+            counts = (
+                bins.counts
+                if bins
+                else tuple((int(_there(cells, column).sum()),) for cells in tables)
+            )
             slots, edges = (bins.names(), bins.texts) if bins else (("a value",), ())
             joined = tuple((*on, *off) for on, off in zip(counts, atom_counts, strict=True))
             return Spread(name, (*slots, *atoms), joined, tuple(edges), len(atoms))
@@ -120,7 +145,8 @@ def _of_numbers(tables: Sequence[Cells], column: int) -> tuple[Bins, str] | None
 
 
 def absolute(cells: Cells, column: int) -> np.ndarray:
-    """What the numbers of a column stand for, gaps left out: int64 for times, in units since 1970; else float64.
+    """What the numbers of a column stand for, gaps left out: int64 for times, in units since 1970;
+    else float64.
 
     Exact before it is rounded once, so that it does not matter what the numbers were counted from.
 
@@ -133,9 +159,13 @@ def absolute(cells: Cells, column: int) -> np.ndarray:
         return np.rint(values).astype(np.int64) + int(variable.origin)
     if not variable.origin:
         return values
-    origin = Fraction(variable.origin) if isinstance(variable.origin, Decimal | int) else Fraction(0)
+    origin = (
+        Fraction(variable.origin) if isinstance(variable.origin, Decimal | int) else Fraction(0)
+    )
     different, which = np.unique(values, return_inverse=True)
-    return np.array([float(origin + Fraction(each)) for each in different.tolist()])[which.reshape(-1)]
+    return np.array([float(origin + Fraction(each)) for each in different.tolist()])[
+        which.reshape(-1)
+    ]
 
 
 def _there(cells: Cells, column: int) -> np.ndarray:
@@ -144,7 +174,9 @@ def _there(cells: Cells, column: int) -> np.ndarray:
 
 
 def _atoms(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[int]]]:
-    """The special codes and the missing cells of a column: what they are called, and how many each table has."""
+    """The special codes and the missing cells of a column: what they are called, and how many each
+    table has.
+    """
     found: dict[str, list[int]] = {}
     for place, cells in enumerate(tables):
         atoms = cells.atoms_of(column)
@@ -160,17 +192,23 @@ def _atoms(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[i
 
 
 def _of_levels(tables: Sequence[Cells], column: int) -> tuple[list[str], list[list[int]]]:
-    """The levels that occur, in their order: at most a dozen by name, the most frequent of the first table."""
+    """The levels that occur, in their order: at most a dozen by name, the most frequent of the
+    first table.
+    """
     counts: list[dict[Any, int]] = []
     for cells in tables:
         levels, there = cells.variables[column].levels, _there(cells, column)
-        often = np.bincount(cells.values[there, column].astype(np.int64), minlength=len(levels)).tolist()
+        often = np.bincount(
+            cells.values[there, column].astype(np.int64), minlength=len(levels)
+        ).tolist()
         counts.append({level: count for level, count in zip(levels, often, strict=True) if count})
     missing = [each.pop(None, 0) for each in counts]
     occurring = in_order(tables[0].variables[column], {level for each in counts for level in each})
     named = occurring
     if len(occurring) > LEVELS:
-        most = sorted(range(len(occurring)), key=lambda place: (-counts[0].get(occurring[place], 0), place))
+        most = sorted(
+            range(len(occurring)), key=lambda place: (-counts[0].get(occurring[place], 0), place)
+        )
         named = [occurring[place] for place in sorted(most[:LEVELS])]
     slots = [level_text(level) for level in named]
     found = [[each.get(level, 0) for level in named] for each in counts]
@@ -186,7 +224,8 @@ def _of_levels(tables: Sequence[Cells], column: int) -> tuple[list[str], list[li
 
 
 def in_order(variable: Variable, levels: set[Any]) -> list[Any]:
-    """Levels in the order in which they are shown: that of an ordinal column; else numbers by value, texts by code point.
+    """Levels in the order in which they are shown: that of an ordinal column; else numbers by
+    value, texts by code point.
 
     Numbers within ranges and ancestors go by their value.
 
@@ -204,7 +243,11 @@ def in_order(variable: Variable, levels: set[Any]) -> list[Any]:
 
 def _numbers_first(text: str) -> list[tuple[int, float, str]]:
     parts = re.split(r"(-?\d+(?:\.\d+)?)", text)
-    return [(0, float(part), "") if place % 2 else (1, 0.0, part) for place, part in enumerate(parts) if part]
+    return [
+        (0, float(part), "") if place % 2 else (1, 0.0, part)
+        for place, part in enumerate(parts)
+        if part
+    ]
 
 
 def level_text(level: Any) -> str:
@@ -228,7 +271,9 @@ def as_released(cells: Cells) -> Cells:
     >>> found.variables[0].levels, found.values.tolist()
     (('Bonn', 'Rome'), [[0.0], [1.0]])
     """
-    if cells.is_plain and not any(each.unit or each.origin or each.marks for each in cells.variables):
+    if cells.is_plain and not any(
+        each.unit or each.origin or each.marks for each in cells.variables
+    ):
         rows = np.lexsort(cells.values.T[::-1])
         return Cells.plain(cells.values[rows], cells.names)
     variables, values = [], np.full(cells.values.shape, np.nan)
@@ -251,10 +296,18 @@ def as_released(cells: Cells) -> Cells:
 
 
 def _own_terms(cells: Cells, j: int, there: np.ndarray) -> tuple[Variable, np.ndarray]:
-    """A column's variable, and the values of those cells that have one, counted from what the column itself has."""
+    """A column's variable, and the values of those cells that have one, counted from what the
+    column itself has.
+    """
     old, values = cells.variables[j], cells.values[there, j]
     shown = Variable(
-        old.name, old.kind, marks=old.marks, unit=old.unit, wall=old.wall, span=old.span, coarse=old.coarse
+        old.name,
+        old.kind,
+        marks=old.marks,
+        unit=old.unit,
+        wall=old.wall,
+        span=old.span,
+        coarse=old.coarse,
     )
     if old.levels:
         places = values.astype(np.int64)
@@ -280,5 +333,7 @@ def _own_times(shown: Variable, ticks: np.ndarray) -> tuple[Variable, np.ndarray
         size = _PER_DAY[shown.unit] // per_day
         if size >= 1 and not (ticks % size).any():
             least = int(ticks.min()) // size
-            return replace(shown, unit=unit, origin=least), (ticks // size - least).astype(np.float64)
+            return replace(shown, unit=unit, origin=least), (ticks // size - least).astype(
+                np.float64
+            )
     raise AssertionError("every time is a whole number of its own unit")

@@ -22,14 +22,18 @@ USUAL = {Kind.NUMERIC: "mean", Kind.ORDINAL: "median", Kind.NOMINAL: "mode"}
 
 @dataclass(frozen=True)
 class Subject:
-    """A release as its report sees it. `public_subject` makes one that does not have the original table at all."""
+    """A release as its report sees it. `public_subject` makes one that does not have the original
+    table at all.
+    """
 
     manifest: Mapping[str, Any]
     public: bool
     names: tuple[str, ...]
     """The quasi-identifying columns."""
     released: Cells
-    """Their released cells; in a public report in terms that follow from them alone (`as_released`)."""
+    """Their released cells; in a public report in terms that follow from them alone
+    (`as_released`).
+    """
     class_sizes: np.ndarray
     figures: Sequence[tuple[Measure, Figure]]
     notes: Sequence[str] = ()
@@ -40,7 +44,9 @@ class Subject:
     changed: Mapping[str, Change] | None = None
     """What became of the cells of all records, where that was counted before."""
     moved: Mapping[str, float] | None = None
-    """By how many standard deviations the means of columns of numbers moved, where that was counted before."""
+    """By how many standard deviations the means of columns of numbers moved, where that was counted
+    before.
+    """
 
     @property
     def on_sample(self) -> str:
@@ -51,7 +57,8 @@ class Subject:
         if self.sample.of == "classes":
             drawn = "all records of classes that were drawn by their released values alone"
         return (
-            f"The table was worked on beyond memory: what is shown here of columns is from a sample of {self.sample.records:,} records "
+            f"The table was worked on beyond memory: what is shown here of columns is "
+            f"from a sample of {self.sample.records:,} records "
             f"({drawn}), and figures that are from one say so; all others count every record."
         )
 
@@ -70,7 +77,9 @@ class Subject:
     def mixed(self) -> bool:
         """Whether some column is no plain numbers: categories, dates, gaps."""
         return (
-            not self.released.is_plain or any(each.unit for each in self.released.variables) or self._has_gaps
+            not self.released.is_plain
+            or any(each.unit for each in self.released.variables)
+            or self._has_gaps
         )
 
     @property
@@ -96,7 +105,9 @@ class Subject:
     def published(self) -> list[tuple[Measure, Figure]]:
         """What comes from the original table and was published by name."""
         return [
-            (measure, figure) for measure, figure in self.figures if self.public and measure.of != "release"
+            (measure, figure)
+            for measure, figure in self.figures
+            if self.public and measure.of != "release"
         ]
 
     @property
@@ -113,7 +124,9 @@ class Subject:
     def weight_becomes(self) -> str | None:
         """What is released of the weight: mean, keep or drop; None where there is no weight."""
         weight = self.settings.get("weight")
-        return None if weight is None else (self.settings.get("aggregate") or {}).get(weight, "mean")
+        return (
+            None if weight is None else (self.settings.get("aggregate") or {}).get(weight, "mean")
+        )
 
     @property
     def k_anonymous(self) -> bool:
@@ -122,7 +135,9 @@ class Subject:
 
     @property
     def digits(self) -> int:
-        """How many digits of a figure are shown; the last ones of a sum depend on the order of rows."""
+        """How many digits of a figure are shown; the last ones of a sum depend on the order of
+        rows.
+        """
         return 3 if self.public else 4
 
     def number(self, value: float) -> str:
@@ -164,7 +179,8 @@ def public_subject(
     figures: Sequence[tuple[Measure, Figure]],
     released: Cells | None = None,
 ) -> Subject:
-    """What a public report is about: the released rows in an order of their own, and the figures that everybody may see.
+    """What a public report is about: the released rows in an order of their own, and the figures
+    that everybody may see.
 
     >>> values = np.array([[3.0], [1.0]])
     >>> subject = public_subject({"settings": {"k": 2}, "records": 2}, Pair(values + 1, values, ("age",)), np.array([2]), [])
@@ -174,7 +190,8 @@ def public_subject(
     shown = [
         (measure, _without_details(figure) if measure.of == "pair" else figure)
         for measure, figure in figures
-        if measure.of == "release" or (measure.of == "pair" and is_published(measure.name, manifest))
+        if measure.of == "release"
+        or (measure.of == "pair" and is_published(measure.name, manifest))
     ]
     return Subject(
         manifest,
@@ -193,7 +210,8 @@ def _without_details(figure: Figure) -> Figure:
 
 
 def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
-    """How much of each column's variation is gone, in percent; 0 for a constant column that stayed as it was.
+    """How much of each column's variation is gone, in percent; 0 for a constant column that
+    stayed as it was.
 
     >>> lost_of_columns(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [1.0], [11.0], [11.0]]))
     array([3.84615385])

@@ -19,7 +19,10 @@ def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
     """
     low, high = int(class_sizes.min()), int(class_sizes.max())
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"{counted(int(manifest['records']), 'record')} in {counted(len(class_sizes), 'class', 'classes')} of {span}"
+    return (
+        f"{counted(int(manifest['records']), 'record')} in "
+        f"{counted(len(class_sizes), 'class', 'classes')} of {span}"
+    )
 
 
 def summary_of(
@@ -43,7 +46,10 @@ def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
     k = int(manifest["settings"]["k"])
     if smallest >= k:
         return f"k = {k}: {k} or more records share each combination of quasi-identifying values"
-    return f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has {counted(smallest, 'record')}"
+    return (
+        f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has "
+        f"{counted(smallest, 'record')}"
+    )
 
 
 def _loss(manifest: Mapping[str, Any]) -> str:

@@ -20,7 +20,9 @@ SHOWN = 8  # sizes
 def summary_for_terminal(
     *, manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()
 ) -> Group:
-    """A release as something that rich prints: headline, class sizes as bars, then what matters line by line."""
+    """A release as something that rich prints: headline, class sizes as bars, then what matters
+    line by line.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

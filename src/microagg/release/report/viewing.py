@@ -56,7 +56,9 @@ class ReportView:
 
 @dataclass(frozen=True, repr=False)
 class Pictures:
-    """Pictures of columns before and after, which a notebook shows side by side. They show the original: do not publish them."""
+    """Pictures of columns before and after, which a notebook shows side by side. They show the
+    original: do not publish them.
+    """
 
     pictures: tuple[Picture, ...]
 
@@ -77,7 +79,9 @@ class Pictures:
         if path.suffix.lower() != ".html":
             raise InputError("pictures are written as one page; name a file that ends in .html.")
         sections = (Section("Columns before and after", self.pictures),)
-        write_text(path, to_html(Document("Pictures of a release", "internal", sections)), private=True)
+        write_text(
+            path, to_html(Document("Pictures of a release", "internal", sections)), private=True
+        )
         return path
 
     def _repr_html_(self) -> str:
@@ -101,7 +105,8 @@ def pictures_of(before: Cells, after: Cells, columns: Sequence[str] | None = Non
     for name in columns or ():
         if name not in names:
             raise InputError(
-                f"there is no quasi-identifying column {name!r} to plot; {describe_columns(name, names, 'there are')}."
+                f"there is no quasi-identifying column {name!r} to plot; "
+                f"{describe_columns(name, names, 'there are')}."
             )
     chosen = list(columns or names[:MOST_PICTURES])
     spreads = [spread_of((before, after), names.index(name)) for name in chosen]

@@ -1,5 +1,6 @@
-"""Arrow's compute functions, which are made at run time, where no type checker sees them: their one door; what they compare;
-and tables that hold their values and nothing else."""
+"""Arrow's compute functions, which are made at run time, where no type checker sees them: their one
+door; what they compare; and tables that hold their values and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +21,17 @@ MUCH = 1 << 26
 OURS = b"microagg"
 """How the names of our marks begin; `marks.py` has the others."""
 NUMBERS_AS_TEXT = {OURS: b"numbers as text"}
-"""What a text column of a file without types carries along if it means numbers: its text is given back to the letter."""
+"""What a text column of a file without types carries along if it means numbers: its text is given
+back to the letter.
+"""
 
 
 def strip_metadata(table: pa.Table, *, marked: bool = False) -> pa.Table:
-    """A table's values and nothing else: no metadata of any kind, no category that no record has, plain types where Arrow has views.
+    """A table's values and nothing else: no metadata of any kind, no category that no record has,
+    plain types where Arrow has views.
 
-    Columns of a type that some library has added become what they are stored as. With `marked`, columns keep our marks, such as
-    that they mean numbers. Whatever is written goes through here.
+    Columns of a type that some library has added become what they are stored as. With `marked`,
+    columns keep our marks, such as that they mean numbers. Whatever is written goes through here.
 
     >>> towns = pa.DictionaryArray.from_arrays(pa.array([2, 2]), pa.array(["Bonn", "Kiel", "Ulm"]))
     >>> strip_metadata(pa.table({"town": towns})).column("town").chunk(0).dictionary.to_pylist()
@@ -36,7 +40,9 @@ def strip_metadata(table: pa.Table, *, marked: bool = False) -> pa.Table:
     fields, columns = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         kept = {
-            name: mark for name, mark in (field.metadata or {}).items() if marked and name.startswith(OURS)
+            name: mark
+            for name, mark in (field.metadata or {}).items()
+            if marked and name.startswith(OURS)
         }
         columns.append(of_used_categories(of_plain_type(column)))
         fields.append(pa.field(field.name, columns[-1].type, metadata=kept or None))
@@ -54,7 +60,8 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
-    """How many bytes rows take; where Arrow before 24 cannot tell, for views of text, those of all their buffers.
+    """How many bytes rows take; where Arrow before 24 cannot tell, for views of text, those of all
+    their buffers.
 
     >>> bytes_of(pa.table({"age": pa.array([31, 32], pa.int64())}))
     16
@@ -77,11 +84,14 @@ def without_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_run_end_encoded(column.type):
         return column
     kind: Any = column.type
-    return pa.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+    return pa.chunked_array(
+        [compute.run_end_decode(chunk) for chunk in column.chunks], kind.value_type
+    )
 
 
 def names_within(fields: Iterable[pa.Field]) -> list[str]:
-    """The names of all fields and of the parts of their types, and those of time zones; raises UnicodeDecodeError.
+    """The names of all fields and of the parts of their types, and those of time zones; raises
+    UnicodeDecodeError.
 
     >>> names_within(pa.schema([("seen", pa.timestamp("s", "UTC")), ("home", pa.struct([("town", pa.string())]))]))
     ['seen', 'UTC', 'home', 'town']
@@ -98,7 +108,9 @@ def names_within(fields: Iterable[pa.Field]) -> list[str]:
 
 
 def without_unknown_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of moments without its time zone, if nobody here knows that one: then they can be told as text."""
+    """A column of moments without its time zone, if nobody here knows that one: then they can be
+    told as text.
+    """
     if not pa.types.is_timestamp(column.type) or _is_known_zone(column.type.tz):
         return column
     return compute.cast(column, pa.timestamp(column.type.unit))
@@ -119,7 +131,8 @@ def _is_known_zone(zone: str | None) -> bool:
 
 
 def bytes_spelled_out(table: pa.Table) -> int:
-    """How many bytes a table takes if each text of a column of categories, or of runs, is written for each of its records.
+    """How many bytes a table takes if each text of a column of categories, or of runs, is written
+    for each of its records.
 
     >>> towns = pa.table({"town": pa.array(["Ulm", "Ulm", "Ulm"]).dictionary_encode()})
     >>> bytes_spelled_out(towns) > 9
@@ -133,7 +146,9 @@ def bytes_spelled_out(table: pa.Table) -> int:
 
 
 def _bytes_repeated(chunk: Any) -> int:
-    """What values take that are held once and stand for several records; at most, and exactly only where it is much."""
+    """What values take that are held once and stand for several records; at most, and exactly only
+    where it is much.
+    """
     if pa.types.is_dictionary(chunk.type):
         values, times = chunk.dictionary, chunk.indices
     elif pa.types.is_run_end_encoded(chunk.type):
@@ -144,7 +159,9 @@ def _bytes_repeated(chunk: Any) -> int:
         return 0
     if not (is_text(values.type) or _is_bytes(values.type)):
         return len(chunk) * 8
-    lengths = compute.cast(compute.binary_length(of_plain_type(pa.chunked_array([values]))), pa.int64())
+    lengths = compute.cast(
+        compute.binary_length(of_plain_type(pa.chunked_array([values]))), pa.int64()
+    )
     at_most = len(chunk) * ((compute.max(lengths).as_py() or 0) + 8)
     if times is None or at_most <= MUCH:
         return at_most
@@ -170,7 +187,9 @@ def of_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
-    """The type without views and, within lists and the like, without categories, which cannot be tidied there."""
+    """The type without views and, within lists and the like, without categories, which cannot be
+    tidied there.
+    """
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type, within=within)
     if pa.types.is_run_end_encoded(kind):
@@ -196,10 +215,12 @@ def _plain(kind: pa.DataType, *, within: bool = False) -> pa.DataType:
 
 
 def of_used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of categories without those that do not occur: in the order of an ordered type, else sorted.
+    """A column of categories without those that do not occur: in the order of an ordered type, else
+    sorted.
 
-    The order that a library gave to categories without one is often that in which they first appear: it would tell who
-    came first. So a dictionary follows from the values that a column holds, and from a declared order alone.
+    The order that a library gave to categories without one is often that in which they first
+    appear: it would tell who came first. So a dictionary follows from the values that a column
+    holds, and from a declared order alone.
 
     >>> towns = pa.array(["Ulm", "Bonn", "Ulm"]).dictionary_encode()
     >>> of_used_categories(pa.chunked_array([towns])).chunk(0).dictionary.to_pylist()
@@ -234,7 +255,8 @@ def with_one_dictionary(column: pa.ChunkedArray) -> Any:
     >>> with_one_dictionary(pa.chunked_array(parts)).to_pylist()
     ['a', None]
     """
-    if any(chunk.dictionary.null_count for chunk in column.chunks):  # which Arrow cannot put together
+    # which Arrow cannot put together
+    if any(chunk.dictionary.null_count for chunk in column.chunks):
         column = pa.chunked_array(
             [_without_missing_categories(chunk) for chunk in column.chunks], column.type
         )
@@ -257,7 +279,9 @@ def _without_missing_categories(array: Any) -> pa.DictionaryArray:
 
 
 INDEX_TYPE = pa.int32()
-"""Of the categories in files: that of a table in memory would tell how many categories there were before."""
+"""Of the categories in files: that of a table in memory would tell how many categories there were
+before.
+"""
 
 
 def with_written_indices(table: pa.Table) -> pa.Table:
@@ -282,17 +306,22 @@ def with_written_indices(table: pa.Table) -> pa.Table:
 
 
 def _encoded_categories(categories: pa.Array) -> Any:
-    """Categories as different values and the place of each: a dictionary may hold one value twice, or a missing one."""
+    """Categories as different values and the place of each: a dictionary may hold one value twice,
+    or a missing one.
+    """
     try:
         return compute.dictionary_encode(categories)
     except pa.ArrowNotImplementedError:  # lists and the like
         texts = compute.dictionary_encode(pa.array([repr(each) for each in categories.to_pylist()]))
         _, first = np.unique(texts.indices.to_numpy(), return_index=True)
-        return pa.DictionaryArray.from_arrays(texts.indices, compute.take(categories, pa.array(first)))
+        return pa.DictionaryArray.from_arrays(
+            texts.indices, compute.take(categories, pa.array(first))
+        )
 
 
 def sorted_places(values: pa.Array) -> np.ndarray:
-    """The places of different values in ascending order; that of their texts where their type has no order.
+    """The places of different values in ascending order; that of their texts where their type has
+    no order.
 
     >>> sorted_places(pa.array(["b", "a"])).tolist()
     [1, 0]
@@ -304,9 +333,12 @@ def sorted_places(values: pa.Array) -> np.ndarray:
 
 
 def release_unused_memory() -> None:
-    """Return memory that Arrow and the C library have kept for their next need: after work on whole columns that is a lot."""
+    """Return memory that Arrow and the C library have kept for their next need: after work on whole
+    columns that is a lot.
+    """
     pa.default_memory_pool().release_unused()
-    with contextlib.suppress(OSError, AttributeError):  # there is such a call in GNU's C library only
+    # there is such a call in GNU's C library only
+    with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -1,7 +1,9 @@
-"""One form for each value: readers differ in whether 0 and -0, or NaN and a missing value, are the same.
+"""One form for each value: readers differ in whether 0 and -0, or NaN and a missing value, are the
+same.
 
-pandas groups NaN with missing values; polars, DuckDB and Arrow do not. So columns that make classes are released with one
-zero and one missing value, and classes are counted by the strictest of these readers.
+pandas groups NaN with missing values; polars, DuckDB and Arrow do not. So columns that make classes
+are released with one zero and one missing value, and classes are counted by the strictest of these
+readers.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def has_other_forms(column: pa.ChunkedArray) -> bool:
 
 
 def exactly(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column that Arrow can group by, in which 0 and -0, and NaN and a missing value, are different; all NaN are one.
+    """A column that Arrow can group by, in which 0 and -0, and NaN and a missing value, are
+    different; all NaN are one.
 
     >>> pc.count_distinct(exactly(pa.chunked_array([[0.0, -0.0, float("nan"), None]])), mode="all").as_py()
     4

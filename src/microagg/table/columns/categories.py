@@ -1,4 +1,6 @@
-"""Columns of categories beyond memory: on their way they are their values, and in the end they get the categories that are released."""
+"""Columns of categories beyond memory: on their way they are their values, and in the end they get
+the categories that are released.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from microagg.table.columns.arrow import of_plain_type, sorted_places, with_one_
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
-    """The same cells without views, and with values in place of categories: what can be put together and taken apart at will.
+    """The same cells without views, and with values in place of categories: what can be put
+    together and taken apart at will.
 
     >>> towns = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["Bonn", "Ulm"]))
     >>> in_plain_types(pa.table({"town": towns})).column("town").to_pylist()
@@ -22,7 +25,9 @@ def in_plain_types(table: pa.Table) -> pa.Table:
     for column in table.columns:
         column = of_plain_type(column)
         columns.append(
-            pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            pc.cast(column, column.type.value_type)
+            if pa.types.is_dictionary(column.type)
+            else column
         )
     return pa.table(columns, names=table.column_names)
 
@@ -46,7 +51,9 @@ def joined(one: pa.Array, other: pa.Array) -> pa.Array:
     return pa.concat_arrays([one, new]) if len(new) else one
 
 
-def with_categories(rows: pa.Table, kinds: Mapping[str, Any], categories: Mapping[str, pa.Array]) -> pa.Table:
+def with_categories(
+    rows: pa.Table, kinds: Mapping[str, Any], categories: Mapping[str, pa.Array]
+) -> pa.Table:
     """Columns of values as columns of these categories; `kinds` has their types."""
     for name, own in categories.items():
         kind = kinds[name]

@@ -8,7 +8,9 @@ from microagg.errors import InputError
 
 
 def check_value(name: str, position: int, what: str) -> NoReturn:
-    """Say that a quasi-identifying column cannot be used because of one record; never what the record holds."""
+    """Say that a quasi-identifying column cannot be used because of one record; never what the
+    record holds.
+    """
     raise InputError(
         f"column {name!r}, row {position + 1} (header not counted): {what}; "
         "quasi-identifiers must be numbers without gaps, so mend it or leave the record out."

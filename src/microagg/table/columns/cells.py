@@ -33,10 +33,12 @@ def cells_of(
 ) -> Cells:
     """The cells of these columns.
 
-    Null, NaN, NaT, None and the `na` markers are one atom, each special code is one of its own; both are matched by value. Levels of
-    ordinal columns are those declared, else the categories of an ordered type, else the values that occur: numbers by value, text
-    by code point. Levels of nominal columns are the values that occur, in the order of their type if it has one, else sorted in the
-    same way; None comes last where cells are missing. A column with nothing but missing cells has that one level.
+    Null, NaN, NaT, None and the `na` markers are one atom, each special code is one of its own;
+    both are matched by value. Levels of ordinal columns are those declared, else the categories of
+    an ordered type, else the values that occur: numbers by value, text by code point. Levels of
+    nominal columns are the values that occur, in the order of their type if it has one, else sorted
+    in the same way; None comes last where cells are missing. A column with nothing but missing
+    cells has that one level.
 
     >>> frame = nw.from_native(pa.table({"age": [30, None, 97]}), eager_only=True)
     >>> from microagg.table.schema import Role
@@ -58,7 +60,11 @@ def cells_of(
 
 
 def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
-    if column.kind is Kind.NUMERIC and not codes.special and _is_plain(frame, column.name, codes.na):
+    if (
+        column.kind is Kind.NUMERIC
+        and not codes.special
+        and _is_plain(frame, column.name, codes.na)
+    ):
         return (
             Variable(column.name, single=_is_single(frame, column.name)),
             values_of(frame, [column.name])[:, 0],
@@ -68,8 +74,13 @@ def _read(frame: nw.DataFrame[Any], column: Column, codes: Codes) -> _Read:
     spelled = is_text(arrow.type) or not _can_be_null(frame[column.name])
     if column.kind is Kind.NUMERIC and arrow.null_count < len(arrow):
         read = _numeric(arrow, codes, spelled=spelled)
-        if isinstance(frame[column.name].dtype, nw.Decimal) and read[2] is None and not read[0].origin:
-            return read[0], values_of(frame, [column.name])[:, 0], None  # to the last bit what it always was
+        if (
+            isinstance(frame[column.name].dtype, nw.Decimal)
+            and read[2] is None
+            and not read[0].origin
+        ):
+            # to the last bit what it always was
+            return read[0], values_of(frame, [column.name])[:, 0], None
     else:
         found = distinct(arrow)
         levels = levels_of(ValueCounts.of(found), field, column, codes, spelled=spelled)
@@ -105,7 +116,9 @@ def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
 
 
 def _is_plain_arrow(column: pa.ChunkedArray) -> bool:
-    """The same for Arrow, without the way through narwhals, which is felt where a table has thousands of columns."""
+    """The same for Arrow, without the way through narwhals, which is felt where a table has
+    thousands of columns.
+    """
     if column.null_count:
         return False
     if column.type in (pa.float32(), pa.float64()):
@@ -120,7 +133,9 @@ def _is_single(frame: nw.DataFrame[Any], name: str) -> bool:
 
 
 def _is_short(least: int, most: int) -> bool:
-    """Whether whole numbers are read as they are: where they are too long, their differences may be short enough; else they are refused."""
+    """Whether whole numbers are read as they are: where they are too long, their differences may be
+    short enough; else they are refused.
+    """
     return max(-least, most) < LARGEST_WHOLE or most - least >= LARGEST_WHOLE
 
 

@@ -1,4 +1,6 @@
-"""Columns of a table that is never in memory as a whole: what they are in all, and how any part of them is read in these terms."""
+"""Columns of a table that is never in memory as a whole: what they are in all, and how any part of
+them is read in these terms.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,12 @@ from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
 MOST_LEVELS = 100_000
-"""Different values of a column of categories or of text, beyond memory: they are counted in memory."""
+"""Different values of a column of categories or of text, beyond memory: they are counted in memory.
+"""
 TOLD_APART = LARGEST_WHOLE / 4
-"""Differences that are less are exact in float64, so that nobody has to look up what they stood for."""
+"""Differences that are less are exact in float64, so that nobody has to look up what they stood
+for.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,18 @@ class ColumnEncoding(Variable):
 
     @staticmethod
     def of(variable: Variable) -> ColumnEncoding:
-        """One that is read as the variable alone says: special codes are its marks, levels are values to the letter."""
+        """One that is read as the variable alone says: special codes are its marks, levels are
+        values to the letter.
+        """
         if isinstance(variable, ColumnEncoding):
             return variable
         own = {each.name: getattr(variable, each.name) for each in fields(Variable)}
         last = float(len(variable.levels) - 1)
         places = {level: (float(rank), NO_ATOM) for rank, level in enumerate(variable.levels)}
         special = tuple(mark for mark in variable.marks if mark is not None)
-        absent = (last, NO_ATOM) if variable.kind is Kind.NOMINAL else (np.nan, len(variable.marks) - 1)
+        absent = (
+            (last, NO_ATOM) if variable.kind is Kind.NOMINAL else (np.nan, len(variable.marks) - 1)
+        )
         return ColumnEncoding(
             **own, special=special, has_atoms=bool(variable.marks), places=places, absent=absent
         )
@@ -70,7 +79,9 @@ class ColumnEncoding(Variable):
 
 @dataclass
 class ColumnStats:
-    """What a part of a column tells of the whole; what parts tell is put together in their order."""
+    """What a part of a column tells of the whole; what parts tell is put together in their
+    order.
+    """
 
     name: str
     told: pa.Field
@@ -95,7 +106,11 @@ class ColumnStats:
         self.extent.combine(more.extent)
         self.gaps.combine(more.gaps)
         if self.values is not None and more.values is not None:
-            new = [place for place, value in enumerate(more.values.counts) if value not in self.values.counts]
+            new = [
+                place
+                for place, value in enumerate(more.values.counts)
+                if value not in self.values.counts
+            ]
             if new:
                 added = more.examples.take(pa.array(new))
                 self.examples = pa.concat_arrays([self.examples, added])
@@ -105,7 +120,8 @@ class ColumnStats:
     def _check_many(self) -> None:
         if self.values is not None and len(self.values.counts) > MOST_LEVELS:
             raise OnlyInMemory(
-                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, too many for categories beyond memory; "
+                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
+                f"too many for categories beyond memory; "
                 "give it more memory or another role."
             )
 
@@ -161,9 +177,12 @@ def encode_column(column: Column, scan: ColumnStats, codes: Codes) -> ColumnEnco
     held = np.full(len(found.places), NO_ATOM) if found.atoms is None else found.atoms
     each = list(zip(found.places.tolist(), held.tolist(), strict=True))
     made = ColumnEncoding(
-        **{each.name: getattr(found.variable, each.name) for each in fields(Variable)}, **own,
-        has_atoms=found.atoms is not None, places=dict(zip(found.values, each[:-1], strict=True)), absent=each[-1],
-    )  # fmt: skip
+        **{each.name: getattr(found.variable, each.name) for each in fields(Variable)},
+        **own,
+        has_atoms=found.atoms is not None,
+        places=dict(zip(found.values, each[:-1], strict=True)),
+        absent=each[-1],
+    )
     marks = made.marks
     if marks and marks[-1] is None and values.each[held == len(marks) - 1].sum() == scan.records:
         return _gone(made)
@@ -171,11 +190,15 @@ def encode_column(column: Column, scan: ColumnStats, codes: Codes) -> ColumnEnco
 
 
 def _gone(column: ColumnEncoding) -> ColumnEncoding:
-    return replace(ColumnEncoding.of(nothing_but_gaps(column.variable)), special=column.special, na=column.na)
+    return replace(
+        ColumnEncoding.of(nothing_but_gaps(column.variable)), special=column.special, na=column.na
+    )
 
 
 def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> None:
-    """Refuse numbers that float64 does not tell apart: what they stood for is looked up in the whole column."""
+    """Refuse numbers that float64 does not tell apart: what they stood for is looked up in the
+    whole column.
+    """
     span: Any = 0
     if times.is_time(kind) and extent.known:
         span = (extent.most - extent.least) * times.NANOSECONDS[times.unit_of(kind)]
@@ -184,7 +207,8 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
         span = (extent.most - extent.least).scaleb(kind.scale)
     if span >= TOLD_APART:
         raise OnlyInMemory(
-            f"column {name!r} has values too fine for how far they reach to be worked on beyond memory; round them, or give it more "
+            f"column {name!r} has values too fine for how far they reach to be worked on "
+            f"beyond memory; round them, or give it more "
             "memory."
         )
 
@@ -192,7 +216,9 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
 def read_part(
     part: pa.ChunkedArray, column: ColumnEncoding, first: int = 0
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Values and atoms of a part of a column that begins with record `first`, in the terms of the whole."""
+    """Values and atoms of a part of a column that begins with record `first`, in the terms of the
+    whole.
+    """
     part = plain_column(part)
     if column.kind is not Kind.NUMERIC:
         if column.levels == (None,):
@@ -233,7 +259,8 @@ def _as_one(column: Any) -> pa.Array:
 
 
 def cells_in(table: pa.Table, variables: Sequence[Variable], first: int = 0) -> Cells:
-    """The cells of a part of a table, in the terms of the whole: what `cells_of` has for these records.
+    """The cells of a part of a table, in the terms of the whole: what `cells_of` has for these
+    records.
 
     >>> cells = cells_in(pa.table({"age": [30, None]}), [Variable("age", marks=(None,))])
     >>> cells.values[:, 0].tolist(), cells.atoms[:, 0].tolist()

@@ -1,4 +1,6 @@
-"""Tables in other containers than data frames: dicts of lists, Series, record batches, pandas with unusual columns."""
+"""Tables in other containers than data frames: dicts of lists, Series, record batches, pandas with
+unusual columns.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,14 @@ import pyarrow as pa
 from microagg.errors import InputError
 
 UNNAMED = "0"
-"""The name of the column that a Series without a name becomes, as of the first column of a matrix."""
+"""The name of the column that a Series without a name becomes, as of the first column of a matrix.
+"""
 ONE_LENGTH = "the columns of a dict must be lists of one length; make them equally long."
 
 
 def as_table(given: Any) -> Any:
-    """Return a table that narwhals knows: the same, or a table made of a dict, a Series or a record batch.
+    """Return a table that narwhals knows: the same, or a table made of a dict, a Series or a record
+    batch.
 
     Integer names of pandas become text; periods of pandas become the moments at which they begin.
 
@@ -64,7 +68,9 @@ def as_container(table: Any, given: Any) -> Any:
 
 
 def as_series(given: Any) -> nw.Series[Any] | None:
-    """Return a Series of pandas or polars, or a chunked array of Arrow, as one of narwhals; None for anything else."""
+    """Return a Series of pandas or polars, or a chunked array of Arrow, as one of narwhals; None
+    for anything else.
+    """
     opened = nw.from_native(given, allow_series=True, pass_through=True)
     return opened if isinstance(opened, nw.Series) else None
 
@@ -83,30 +89,40 @@ def _table_of_columns(columns: Mapping[Any, Any]) -> pa.Table:
     arrays = {}
     for name, values in columns.items():
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-            raise InputError(f"column {str(name)!r} of the dict is no list; give each column as a list.")
+            raise InputError(
+                f"column {str(name)!r} of the dict is no list; give each column as a list."
+            )
         try:
             arrays[str(name) if _is_whole_number(name) else name] = pa.array(values)
-        except (pa.ArrowException, OverflowError, ValueError, TypeError):  # whose messages quote a value
+        # whose messages quote a value
+        except (pa.ArrowException, OverflowError, ValueError, TypeError):
             raise InputError(
-                f"column {str(name)!r} mixes values of several types, or holds values of a type that cannot "
+                f"column {str(name)!r} mixes values of several types, or holds values of "
+                f"a type that cannot "
                 "be released; make them one."
             ) from None
     if not all(isinstance(name, str) for name in arrays):
-        raise InputError("the names of columns in a dict must be text or whole numbers; rename them.")
+        raise InputError(
+            "the names of columns in a dict must be text or whole numbers; rename them."
+        )
     if len({len(array) for array in arrays.values()}) > 1:
         raise InputError(ONE_LENGTH)
     return pa.table(arrays)
 
 
 def _with_plain_columns(frame: Any) -> Any:
-    """Return a pandas table with text for integer names, and dates for periods; the same if it has neither."""
+    """Return a pandas table with text for integer names, and dates for periods; the same if it has
+    neither.
+    """
     names = [str(name) if _is_whole_number(name) else name for name in frame.columns]
     if names != list(frame.columns):
         frame = frame.set_axis(names, axis=1)
     periods = [place for place, kind in enumerate(frame.dtypes) if str(kind).startswith("period[")]
     if not periods or len(set(names)) < len(names):
         return frame
-    return frame.assign(**{str(names[place]): frame.iloc[:, place].dt.to_timestamp() for place in periods})
+    return frame.assign(
+        **{str(names[place]): frame.iloc[:, place].dt.to_timestamp() for place in periods}
+    )
 
 
 def _is_whole_number(name: Any) -> bool:

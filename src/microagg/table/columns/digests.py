@@ -1,7 +1,8 @@
 """Digests of tables: of their values in order, and of their rows in whatever order.
 
-Both are made run by run (65,536 records, by record number) and put together, so that a table that is never in memory as a whole
-has the same ones. Manifests up to format 2 have digests of whole columns; `repeat` still makes those.
+Both are made run by run (65,536 records, by record number) and put together, so that a table that
+is never in memory as a whole has the same ones. Manifests up to format 2 have digests of whole
+columns; `repeat` still makes those.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from microagg.table.columns.arrow import without_unknown_zone
 from microagg.table.columns.row_hashes import row_hashes
 
 RUN = 1 << 16
-"""Records: what is computed chunk by chunk is computed for each run of so many, so that no chunk makes a difference."""
+"""Records: what is computed chunk by chunk is computed for each run of so many, so that no chunk
+makes a difference.
+"""
 _AT_ONCE = 16  # runs whose digests are worth threads
 
 
@@ -104,14 +107,18 @@ class RowSums:
 
     def digest(self, schema: pa.Schema) -> str:
         """SHA-256 over them, and over the names of the columns and which hold floats."""
-        kinds = [f"{field.name}\0{'float' if pa.types.is_floating(field.type) else ''}" for field in schema]
+        kinds = [
+            f"{field.name}\0{'float' if pa.types.is_floating(field.type) else ''}"
+            for field in schema
+        ]
         return hashlib.sha256(
             "\0".join(["rows", str(self.records), *map(str, self.totals), *kinds]).encode()
         ).hexdigest()
 
 
 def digest_of_rows(table: pa.Table) -> str:
-    """SHA-256 over the names of the columns and the sums of hashes of all rows: the same whatever the order of the rows.
+    """SHA-256 over the names of the columns and the sums of hashes of all rows: the same whatever
+    the order of the rows.
 
     >>> digest_of_rows(pa.table({"a": [1, 2]})) == digest_of_rows(pa.table({"a": [2, 1]}))
     True
@@ -123,7 +130,9 @@ def digest_of_rows(table: pa.Table) -> str:
 
 
 def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
-    """What kind of values a column has, and their bytes, piece by piece and without a copy where Arrow has them."""
+    """What kind of values a column has, and their bytes, piece by piece and without a copy where
+    Arrow has them.
+    """
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         kind = "whole" if pa.types.is_integer(column.type) else "float"
         target = pa.int64() if kind == "whole" else pa.float64()
@@ -132,7 +141,8 @@ def _parts_of(column: pa.ChunkedArray) -> tuple[str, Iterable[Any]]:
     column = without_unknown_zone(column)
     try:
         texts = pc.cast(column, pa.large_string()).fill_null("")
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
+    # lists and the like, bytes that are no text
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return "other", ("\0".join(repr(value) for value in column.to_pylist()).encode(),)
     lengths = (np.ascontiguousarray(chunk.to_numpy()) for chunk in pc.binary_length(texts).chunks)
     return "text", itertools.chain(lengths, map(_letters_of, texts.chunks))

@@ -1,4 +1,6 @@
-"""The different values of a column, of whatever type, as what Python has for them; and when two of them are one value."""
+"""The different values of a column, of whatever type, as what Python has for them; and when two of
+them are one value.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Distinct:
     """(n,) int32: the place of each record's value; -1 where it is missing."""
     values: list[Any]
     order: list[Any] | None
-    """All categories of an ordered type, in their order, whether they occur or not; None for other types."""
+    """All categories of an ordered type, in their order, whether they occur or not; None for other
+    types.
+    """
 
     @property
     def counts(self) -> np.ndarray:
@@ -36,7 +40,9 @@ class Distinct:
 
     @property
     def first_rows(self) -> np.ndarray:
-        """The first record with each value; what is missing comes last, with -1 where nothing is."""
+        """The first record with each value; what is missing comes last, with -1 where nothing
+        is.
+        """
         rows = np.full(len(self.values) + 1, -1, np.int64)
         rows[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
         return rows
@@ -65,7 +71,9 @@ def distinct(column: pa.ChunkedArray) -> Distinct:
 
 
 def python_values(array: pa.Array) -> list[Any]:
-    """Python's own values; stamps and times of day as text and durations as counts, for Python has no nanoseconds."""
+    """Python's own values; stamps and times of day as text and durations as counts, for Python has
+    no nanoseconds.
+    """
     kind = array.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         try:

@@ -1,4 +1,6 @@
-"""A released column as the type that was given: dtype, categories, decimals, time unit and zone, text to the letter."""
+"""A released column as the type that was given: dtype, categories, decimals, time unit and zone,
+text to the letter.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,16 @@ LAST_COUNT = 2.0**64 - 2048  # the largest float64 that an integer of 64 bits ho
 
 @dataclass(frozen=True)
 class ColumnContext:
-    """What has to be known of a whole column to give cells back where only a part of it is there."""
+    """What has to be known of a whole column to give cells back where only a part of it is
+    there.
+    """
 
     nulls: bool
     """Whether any cell is null."""
     examples: Any = None
-    """Of levels: an Arrow array with one cell of each value, the first that has it, in the order in which they appear."""
+    """Of levels: an Arrow array with one cell of each value, the first that has it, in the order in
+    which they appear.
+    """
     values: ValueCounts | None = None
     """Of text that spells numbers: how often it is spelled in which way."""
 
@@ -47,11 +53,13 @@ def restore_column(
     whole: bool,
     known: ColumnContext | None = None,
 ) -> nw.Series[Any]:
-    """A released column as the type of the `given` one, whose cells the variable tells; coarse ones become text.
+    """A released column as the type of the `given` one, whose cells the variable tells; coarse ones
+    become text.
 
-    `values` and `atoms` are one column of `Cells`. With `whole`, numbers have the precision of the column; without, columns of whole
-    numbers and Decimals become float64, which can hold exact means. Categories are those that occur, in their order. `known` is needed
-    where the given column is a part of one.
+    `values` and `atoms` are one column of `Cells`. With `whole`, numbers have the precision of the
+    column; without, columns of whole numbers and Decimals become float64, which can hold exact
+    means. Categories are those that occur, in their order. `known` is needed where the given column
+    is a part of one.
 
     >>> given = nw.from_native(pa.chunked_array([["b", "a", "b"]]), series_only=True).alias("town")
     >>> towns = Variable("town", Kind.NOMINAL, levels=("a", "b"))
@@ -66,7 +74,11 @@ def restore_column(
         return canonical_column(of_used_values(_levels(given, variable, values, atoms)))
     _, column = arrow_column(given.to_frame(), given.name)
     if is_text(column.type):
-        found = ValueCounts.of(distinct(column)) if known is None or known.values is None else known.values
+        found = (
+            ValueCounts.of(distinct(column))
+            if known is None or known.values is None
+            else known.values
+        )
         return _spelled(given, column, variable, values, atoms, found, whole=whole)
     if times.is_time(column.type):
         return _times(given, column, variable, values, atoms)
@@ -103,13 +115,17 @@ def _places(variable: Variable, values: np.ndarray, atoms: np.ndarray | None) ->
     if atoms is None:
         return values.astype(np.int64)
     there = atoms == NO_ATOM
-    return np.where(there, np.where(there, values, 0).astype(np.int64), len(variable.levels) + atoms)
+    return np.where(
+        there, np.where(there, values, 0).astype(np.int64), len(variable.levels) + atoms
+    )
 
 
 def _levels(
     given: nw.Series[Any], variable: Variable, values: np.ndarray, atoms: np.ndarray | None
 ) -> nw.Series[Any]:
-    """Each cell is taken from a record that has its level: so it is of the type that was given, whatever that is."""
+    """Each cell is taken from a record that has its level: so it is of the type that was given,
+    whatever that is.
+    """
     _, column = arrow_column(given.to_frame(), given.name)
     found = distinct(column)
     first, finder = found.first_rows, Finder(found.values)
@@ -126,7 +142,8 @@ def _levels(
         at = own.get(wanted, next(iter(finder.places(wanted)), None))
         if at is None:
             raise GuaranteeError(
-                f"column {given.name!r} would get a value that it never had; nothing was released. This is a bug: report it."
+                f"column {given.name!r} would get a value that it never had; nothing was "
+                f"released. This is a bug: report it."
             )
         rows[place] = first[at]
     return _taken(given, rows[places])
@@ -176,7 +193,9 @@ def _series(given: nw.Series[Any], array: pa.Array) -> nw.Series[Any]:
         return nw.from_native(pa.chunked_array([array]), series_only=True).alias(given.name)
     library: Any = given.__native_namespace__()
     if given.implementation.is_polars():
-        return nw.from_native(library.Series(given.name, array).cast(native.dtype), series_only=True)
+        return nw.from_native(
+            library.Series(given.name, array).cast(native.dtype), series_only=True
+        )
     if isinstance(native.dtype, library.ArrowDtype):
         made = library.Series(library.arrays.ArrowExtensionArray(pa.chunked_array([array])))
     elif native.dtype == object:
@@ -226,7 +245,9 @@ def _numbers(
 
 
 def _with_codes(numbers: np.ndarray, variable: Variable, atoms: np.ndarray) -> np.ndarray | None:
-    """Put the special codes, and a marker where gaps have one, in their places; which cells become null, if any."""
+    """Put the special codes, and a marker where gaps have one, in their places; which cells become
+    null, if any.
+    """
     missing = np.zeros(len(numbers), bool)
     for place, mark in enumerate(variable.marks):
         here = atoms == place
@@ -239,7 +260,12 @@ def _with_codes(numbers: np.ndarray, variable: Variable, atoms: np.ndarray) -> n
 
 
 def _odd_numbers(
-    given: nw.Series[Any], kind: Any, numbers: np.ndarray, missing: np.ndarray | None, *, whole: bool
+    given: nw.Series[Any],
+    kind: Any,
+    numbers: np.ndarray,
+    missing: np.ndarray | None,
+    *,
+    whole: bool,
 ) -> nw.Series[Any]:
     """Numbers whose type narwhals does not know: half precision, objects of Python."""
     if not whole and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
@@ -279,12 +305,15 @@ def _decimals(
         own: list[Decimal | None] = [
             None
             if np.isnan(each)
-            else exact.get(each, (Decimal(each) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN))
+            else exact.get(
+                each, (Decimal(each) + variable.origin).quantize(unit, decimal.ROUND_HALF_EVEN)
+            )
             for each in numbers.tolist()
         ]
         for place, mark in enumerate(variable.marks):
             code = number_of(variable.gap if mark is None else mark)
-            occurs = atoms is not None and (atoms == place).any()  # others may be too long for the type
+            # others may be too long for the type
+            occurs = atoms is not None and (atoms == place).any()
             own.append(code.quantize(unit) if code is not None and occurs else None)
     places = at.reshape(-1)
     if atoms is not None:
@@ -305,7 +334,8 @@ def _times(
     there = np.where(missing, 0.0, values)
     factor = times.NANOSECONDS[variable.unit] // times.NANOSECONDS[times.unit_of(kind)]
     whole = np.floor(there)
-    parts = np.rint((there - whole) * factor).astype(np.int64)  # exact where the product as a whole were not
+    # exact where the product as a whole were not
+    parts = np.rint((there - whole) * factor).astype(np.int64)
     counts = np.clip(whole, 0.0, LAST_COUNT).astype(np.uint64)
     if there.max(initial=0.0) >= LARGEST_WHOLE:
         _make_exact(counts, there, _own_counts(column, variable, factor))
@@ -329,7 +359,9 @@ def _own_counts(column: pa.ChunkedArray, variable: Variable, factor: int) -> np.
 
 
 def _make_exact(counts: np.ndarray, numbers: np.ndarray, own: np.ndarray) -> None:
-    """Numbers beyond those that float64 tells apart are the least of the column's that look the same, if it has one."""
+    """Numbers beyond those that float64 tells apart are the least of the column's that look the
+    same, if it has one.
+    """
     own = np.sort(own)
     looks = own.astype(np.float64)
     at = np.minimum(np.searchsorted(looks, numbers), len(looks) - 1)
@@ -347,12 +379,16 @@ def _spelled(
     *,
     whole: bool,
 ) -> nw.Series[Any]:
-    """Numbers as text: as the column spells them where it has them, others with as many decimals as its own have."""
+    """Numbers as text: as the column spells them where it has them, others with as many decimals as
+    its own have.
+    """
     own = found.values
     spelled = spelled_numbers(pa.array(own, pa.large_string()))
     order = np.argsort(-found.each[:-1], kind="stable")
     spelling = {float(spelled[at]): own[at] for at in order[::-1]}
-    tails = {_decimals_in(text) for text, number in zip(own, spelled, strict=True) if number == number}
+    tails = {
+        _decimals_in(text) for text, number in zip(own, spelled, strict=True) if number == number
+    }
     fixed = tails.pop() if len(tails) == 1 and whole else None
     numbers, at = np.unique(values, return_inverse=True)
     texts: list[str | None] = [

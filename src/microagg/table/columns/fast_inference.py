@@ -1,4 +1,6 @@
-"""Quick looks at columns of text that spare most of them the closer one of `text_columns.py`: each says what that would say, or nothing."""
+"""Quick looks at columns of text that spare most of them the closer one of `text_columns.py`: each
+says what that would say, or nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ MINUS, POINT, ZERO, NINE = b"-.09"
 
 
 def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> list[Any]:
-    """What a look at each of some columns gives, on all cores where there are many records: Arrow's functions let others run.
+    """What a look at each of some columns gives, on all cores where there are many records: Arrow's
+    functions let others run.
 
     >>> at_once(len, [[1, 2], [3]], records=2)
     [2, 1]
@@ -34,9 +37,11 @@ def at_once(look: Callable[[Any], Any], things: Iterable[Any], records: int) -> 
 
 
 def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """What `parsed_numbers` gives for texts that are spelled as programs do, in a fraction of the time; None where it takes a closer look.
+    """What `parsed_numbers` gives for texts that are spelled as programs do, in a fraction of
+    the time; None where it takes a closer look.
 
-    Arrow's own cast tells: it takes digits, a sign and a point, and besides them hexadecimal numbers, infinity and what is no number.
+    Arrow's own cast tells: it takes digits, a sign and a point, and besides them hexadecimal
+    numbers, infinity and what is no number.
 
     >>> plain_numbers(pa.chunked_array([["7", None]])).to_pylist(), plain_numbers(pa.chunked_array([["7", "NA"]]))
     ([7, None], None)
@@ -63,7 +68,9 @@ def has_sign(column: pa.ChunkedArray, sign: str) -> bool:
 
 
 def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    """A column as this type; None where some cell is none of it, which one of the first mostly shows."""
+    """A column as this type; None where some cell is none of it, which one of the first mostly
+    shows.
+    """
     try:
         pc.cast(column.slice(0, 100), kind)
         return pc.cast(column, kind)
@@ -72,9 +79,11 @@ def cast_or_none(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray 
 
 
 def are_shortest(column: pa.ChunkedArray, numbers: pa.ChunkedArray) -> bool:
-    """Whether it is certain that writing these numbers gives the very texts that they were cast from; False where it may or may not.
+    """Whether it is certain that writing these numbers gives the very texts that they were cast
+    from; False where it may or may not.
 
-    So it is for digits with no zero to spare at either end, written without an exponent; with decimals, up to fifteen of them.
+    So it is for digits with no zero to spare at either end, written without an exponent; with
+    decimals, up to fifteen of them.
 
     >>> texts = pa.chunked_array([["1.5", "-20", "0.25"]])
     >>> are_shortest(texts, texts.cast(pa.float64())), are_shortest(pa.chunked_array([["1.50"]]), pa.chunked_array([[1.5]]))
@@ -86,7 +95,9 @@ def are_shortest(column: pa.ChunkedArray, numbers: pa.ChunkedArray) -> bool:
         return False
     if pa.types.is_integer(numbers.type):
         return all(_are_plain_wholes(*texts) for texts in _bytes_of(column))
-    values = iter(np.split(numbers.to_numpy(), np.cumsum([len(chunk) for chunk in column.chunks])[:-1]))
+    values = iter(
+        np.split(numbers.to_numpy(), np.cumsum([len(chunk) for chunk in column.chunks])[:-1])
+    )
     return all(_are_plain_decimals(*texts, next(values)) for texts in _bytes_of(column))
 
 
@@ -100,7 +111,9 @@ def _are_plain_wholes(starts: np.ndarray, ends: np.ndarray, data: np.ndarray) ->
     return bool(((data[first] > ZERO) | ((ends - first == 1) & ~minus)).all())
 
 
-def _are_plain_decimals(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, values: np.ndarray) -> bool:
+def _are_plain_decimals(
+    starts: np.ndarray, ends: np.ndarray, data: np.ndarray, values: np.ndarray
+) -> bool:
     if len(values) == 0:
         return True
     letters = data[starts[0] : ends[-1]]
@@ -117,7 +130,9 @@ def _are_plain_decimals(starts: np.ndarray, ends: np.ndarray, data: np.ndarray, 
     digits = ends - first - parts
     leading = data[first]
     after = data[np.minimum(first + 1, len(data) - 1)]
-    begun = (leading > ZERO) | np.where(parts, (leading == ZERO) & (after == POINT), (digits == 1) & ~minus)
+    begun = (leading > ZERO) | np.where(
+        parts, (leading == ZERO) & (after == POINT), (digits == 1) & ~minus
+    )
     ended = ~parts | (data[ends - 1] > ZERO)
     return bool((begun & ended & (digits <= MOST_DIGITS)).all())
 
@@ -140,7 +155,9 @@ def _bytes_of(column: pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray,
 
 
 def _has_letters(column: pa.ChunkedArray) -> bool:
-    """Whether there is an x, as hexadecimal numbers have; of a part of a column, perhaps in another part."""
+    """Whether there is an x, as hexadecimal numbers have; of a part of a column, perhaps in another
+    part.
+    """
     return any(
         letters is not None and int(np.frombuffer(letters, np.uint8).max(initial=0)) > NINE
         for letters in (chunk.buffers()[2] for chunk in column.chunks)
@@ -148,7 +165,9 @@ def _has_letters(column: pa.ChunkedArray) -> bool:
 
 
 def is_mere_text(column: pa.ChunkedArray, pattern: str, apart: frozenset[str]) -> bool:
-    """Whether no text of a column, without blanks around it, matches a pattern or is one of those set apart: by its different values."""
+    """Whether no text of a column, without blanks around it, matches a pattern or is one of those
+    set apart: by its different values.
+    """
     values = pc.utf8_trim_whitespace(pc.drop_null(pc.unique(column)))
     if len(values) == 0 or _any(pc.is_in(values, value_set=pa.array(sorted(apart), pa.string()))):
         return False

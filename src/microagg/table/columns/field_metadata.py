@@ -1,6 +1,8 @@
-"""What a column of a file without types carries along besides its values, so that it is understood and written as it was read.
+"""What a column of a file without types carries along besides its values, so that it is understood
+and written as it was read.
 
-Marks are metadata of an Arrow field under names of ours. They stay in memory: a csv file is written by them, other files without them.
+Marks are metadata of an Arrow field under names of ours. They stay in memory: a csv file is written
+by them, other files without them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from microagg.table.columns.text_types import TYPED_AS, TextType
 
 _MARKERS = r"na|n/a|nan|null|\."
 MARKER = rf"(?i)^({_MARKERS})$"
-"""What stands for a missing value in a column that otherwise holds numbers or dates; in other text it may be a value."""
+"""What stands for a missing value in a column that otherwise holds numbers or dates; in other text
+it may be a value.
+"""
 MARKER_OR_EMPTY = rf"(?i)^\s*(|{_MARKERS})\s*$"
 """The same in text with blanks around it, or nothing at all."""
 
@@ -29,7 +33,9 @@ MISSING = OURS + b"-missing"
 PATTERN = OURS + b"-pattern"
 """How dates are written."""
 GAPS = OURS + b"-gaps"
-"""Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean missing there."""
+"""Of text to the letter that otherwise holds numbers, codes or dates: that NA and the like mean
+missing there.
+"""
 GROUPED = OURS + b"-grouped"
 """Of numbers: that their digits are written in groups."""
 NOTES = OURS + b"-notes"
@@ -72,11 +78,15 @@ class Pattern:
         if not self.separator:
             return pa.date32()
         digits = max(0, self.length - len("2024-01-31T12:30:05."))
-        return pa.timestamp("s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns")
+        return pa.timestamp(
+            "s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns"
+        )
 
     @property
     def type(self) -> pa.DataType:
-        """The type, with the zone if that is UTC; a fixed distance from it is kept in the pattern alone."""
+        """The type, with the zone if that is UTC; a fixed distance from it is kept in the pattern
+        alone.
+        """
         plain = self.type_without_zone
         return pa.timestamp(plain.unit, "UTC") if self.zone == "Z" else plain
 
@@ -160,7 +170,9 @@ def groups_digits(field: pa.Field) -> bool:
 
 
 def pattern_of(field: pa.Field) -> Pattern | None:
-    """How the dates of a column are written, where that is known and its type still is one of dates."""
+    """How the dates of a column are written, where that is known and its type still is one of
+    dates.
+    """
     mark = (field.metadata or {}).get(PATTERN)
     pattern = None if mark is None else Pattern(*json.loads(mark))
     return pattern if pattern is not None and pattern.fits(field.type) else None
@@ -183,7 +195,9 @@ def with_notes(table: pa.Table, notes: Sequence[str]) -> pa.Table:
     ('there is another sheet',)
     """
     told = [*notes_of(table), *notes]
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), NOTES: json.dumps(told).encode()})
+    return table.replace_schema_metadata(
+        {**(table.schema.metadata or {}), NOTES: json.dumps(told).encode()}
+    )
 
 
 def notes_of(table: Any) -> tuple[str, ...]:
@@ -192,8 +206,12 @@ def notes_of(table: Any) -> tuple[str, ...]:
     return tuple(json.loads(metadata.get(NOTES, b"[]")))
 
 
-def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field) -> dict[bytes, bytes]:
-    """What a column of another type keeps: how a gap is written, and the labels that still say something of it."""
+def _of_another_type(
+    marks: dict[bytes, bytes], source: pa.Field, made: pa.Field
+) -> dict[bytes, bytes]:
+    """What a column of another type keeps: how a gap is written, and the labels that still say
+    something of it.
+    """
     from microagg.table.columns.labels import LABELS, Labels, labelled, labels_of
 
     kept = {MISSING: marks[MISSING]} if MISSING in marks else {}
@@ -207,7 +225,8 @@ def _of_another_type(marks: dict[bytes, bytes], source: pa.Field, made: pa.Field
 
 
 def with_metadata_of(table: pa.Table, source: pa.Table, coarse: Iterable[str] = ()) -> pa.Table:
-    """A table with the marks that the columns of another one have under the same names: those of a release like the original's.
+    """A table with the marks that the columns of another one have under the same names: those of
+    a release like the original's.
 
     Columns that are `coarse` hold ranges and the like, which are text in every file.
 

@@ -28,10 +28,24 @@ from microagg.table.columns.labels import understood_in
 from microagg.table.columns.text_inference import NUMBER
 from microagg.table.schema import ColumnFacts, Kind, check_duplicates
 
-SPELLED = (bool, int, float, complex, str, bytes, Decimal, datetime.date, datetime.time, datetime.timedelta)
+SPELLED = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    Decimal,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+)
 """Types of Python whose text tells their value."""
 UNKNOWN_TYPE = "is of a type that cannot be released; make it numbers or text, or leave it out."
-KNOWN_TABLES = "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of DuckDB, a dict of lists, or a NumPy matrix."
+KNOWN_TABLES = (
+    "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of "
+    "DuckDB, a dict of lists, or a NumPy matrix."
+)
 POLARS_WITHOUT_TRAIL = (1, 35, 1)
 """From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
@@ -39,10 +53,11 @@ LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
-    """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named "0", "1", ...
+    """A narwhals frame over a pandas, polars or Arrow table, or a NumPy matrix with columns named
+    "0", "1", ...
 
-    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table; a dict of lists, a record batch or a Series
-    becomes a table (see `inputs.py`).
+    A LazyFrame of polars is collected, a relation of DuckDB fetched as an Arrow table; a dict of
+    lists, a record batch or a Series becomes a table (see `inputs.py`).
     """
     table = as_table(table)
     if isinstance(table, np.ndarray):
@@ -60,7 +75,8 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError("the table has no columns.")
     if not all(map(_is_name, frame.columns)):
         raise InputError(
-            "column names must be text that a file can hold; rename the columns whose names are not."
+            "column names must be text that a file can hold; rename the columns whose "
+            "names are not."
         )
     if len(frame) == 0:
         raise InputError("the table has no records; there is nothing to protect.")
@@ -82,17 +98,26 @@ def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         raise
     except Exception:  # of polars or DuckDB, whose messages would quote a value
         raise InputError(
-            "the query behind the table fails; collect it by itself to see why, and hand over its result."
+            "the query behind the table fails; collect it by itself to see why, and hand "
+            "over its result."
         ) from None
 
 
 def _is_name(name: Any) -> bool:
-    """Whether Arrow takes it for a name: text in UTF-8 without an end in the middle (polars would panic there)."""
-    return isinstance(name, str) and "\0" not in name and name.encode("utf-8", "ignore").decode() == name
+    """Whether Arrow takes it for a name: text in UTF-8 without an end in the middle (polars would
+    panic there).
+    """
+    return (
+        isinstance(name, str)
+        and "\0" not in name
+        and name.encode("utf-8", "ignore").decode() == name
+    )
 
 
 def _check_broken(table: pa.Table) -> None:
-    """Arrow takes any bytes for text; what is no UTF-8 would fail later, elsewhere, and with its bytes in the message."""
+    """Arrow takes any bytes for text; what is no UTF-8 would fail later, elsewhere, and with its
+    bytes in the message.
+    """
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
             column.validate(full=True)
@@ -131,7 +156,9 @@ def _without_unused(frame: nw.DataFrame[Any]) -> Any:
         for place, field in enumerate(native.schema):
             if field.type == pa.string_view():  # which files do not have, but tables do
                 made = made.set_column(
-                    place, made.schema.field(place).with_type(field.type), made.column(place).cast(field.type)
+                    place,
+                    made.schema.field(place).with_type(field.type),
+                    made.column(place).cast(field.type),
                 )
         return made
     for name in frame.columns:
@@ -140,7 +167,9 @@ def _without_unused(frame: nw.DataFrame[Any]) -> Any:
 
 
 def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column without the categories that do not occur: in the order of an ordered type, else sorted."""
+    """A column without the categories that do not occur: in the order of an ordered type, else
+    sorted.
+    """
     if series.dtype not in (nw.Categorical, nw.Enum):
         return series
     native = series.to_native()
@@ -151,18 +180,23 @@ def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
     kind: Any = series.dtype
     if isinstance(kind, nw.Enum):
         used = set(series.drop_nulls().unique().to_list())
-        return series.cast(nw.String).cast(nw.Enum([name for name in kind.categories if name in used]))
+        return series.cast(nw.String).cast(
+            nw.Enum([name for name in kind.categories if name in used])
+        )
     return _of_used_in_polars(series)
 
 
 def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A Categorical of polars as it is: what it could hold lies in polars, not in the table, unless polars is too old for that."""
+    """A Categorical of polars as it is: what it could hold lies in polars, not in the table, unless
+    polars is too old for that.
+    """
     library: Any = series.__native_namespace__()
     version = tuple(int(part) for part in re.findall(r"\d+", library.__version__)[:3])
     if version < POLARS_WITHOUT_TRAIL:
         wanted = ".".join(map(str, POLARS_WITHOUT_TRAIL))
         raise InputError(
-            f"column {series.name!r} is a Categorical of polars {library.__version__}, which keeps categories that no released record has;"
+            f"column {series.name!r} is a Categorical of polars {library.__version__}, "
+            f"which keeps categories that no released record has;"
             f" install polars {wanted} or newer, or make it text."
         )
     return series
@@ -172,7 +206,9 @@ def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
     native = series.to_native()
     if hasattr(native, "cat"):
         used = native.cat.remove_unused_categories()
-        return used if used.cat.ordered else used.cat.reorder_categories(_sorted(used.cat.categories))
+        return (
+            used if used.cat.ordered else used.cat.reorder_categories(_sorted(used.cat.categories))
+        )
     library: Any = series.__native_namespace__()  # over Arrow, it has no word for that
     column = native.array.__arrow_array__()
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
@@ -189,11 +225,14 @@ def _sorted(categories: Any) -> Any:
 
 
 def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
-    """A column of these values under the name of a given one, and of its type where that can hold them."""
+    """A column of these values under the name of a given one, and of its type where that can hold
+    them.
+    """
     series = nw.new_series(given.name, values, backend=given.implementation)
     fits = (given.dtype.is_integer() and whole) or given.dtype in (nw.Float32, nw.Float64)
     if fits and given.implementation.is_pandas_like():
-        # in pandas a number has several homes (int64, Int64, int64[pyarrow]) that narwhals does not tell apart
+        # in pandas a number has several homes (int64, Int64, int64[pyarrow]) that narwhals does not
+        # tell apart
         return nw.from_native(series.to_native().astype(given.to_native().dtype), series_only=True)
     return series.cast(given.dtype) if fits else series
 
@@ -201,7 +240,8 @@ def column_like(given: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw
 def to_arrow(frame: nw.DataFrame[Any], withheld: Sequence[str] = ()) -> pa.Table:
     """The frame's columns, and nothing else (no index, no unused categories), as an Arrow table.
 
-    Columns that Arrow cannot hold are refused. Those that are `withheld` become text, which nothing but the digest of the table sees.
+    Columns that Arrow cannot hold are refused. Those that are `withheld` become text, which nothing
+    but the digest of the table sees.
     """
     try:
         odd = [name for name in withheld if not _fits_arrow(frame, name)]
@@ -220,7 +260,9 @@ def to_arrow(frame: nw.DataFrame[Any], withheld: Sequence[str] = ()) -> pa.Table
 
 
 def _fits_arrow(frame: nw.DataFrame[Any], name: str) -> bool:
-    """Return whether Arrow holds the values of a column: of objects of Python only some, of all others any."""
+    """Return whether Arrow holds the values of a column: of objects of Python only some, of all
+    others any.
+    """
     if frame[name].dtype not in (nw.Object, nw.Unknown):
         return True
     if frame.implementation.is_polars():  # Arrow would get their addresses in memory
@@ -235,7 +277,9 @@ def _fits_arrow(frame: nw.DataFrame[Any], name: str) -> bool:
 
 
 def _texts_of_objects(series: nw.Series[Any]) -> pa.ChunkedArray:
-    """Spell objects of Python by type and value; those of unknown types by their types alone, for their texts may have addresses in them."""
+    """Spell objects of Python by type and value; those of unknown types by their types alone, for
+    their texts may have addresses in them.
+    """
     texts = [
         None
         if value is None or (isinstance(value, float) and value != value)
@@ -246,16 +290,24 @@ def _texts_of_objects(series: nw.Series[Any]) -> pa.ChunkedArray:
 
 
 def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
-    return strip_metadata(_in_order(frame, frame.to_arrow().select(list(frame.columns))), marked=True)
+    return strip_metadata(
+        _in_order(frame, frame.to_arrow().select(list(frame.columns))), marked=True
+    )
 
 
 def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
-    """The Arrow table of a frame, where categories that have an order say so: older polars forgets to tell it of an Enum."""
+    """The Arrow table of a frame, where categories that have an order say so: older polars forgets
+    to tell it of an Enum.
+    """
     if not frame.implementation.is_polars():
         return table
     for place, field in enumerate(table.schema):
         kind: Any = field.type
-        if pa.types.is_dictionary(kind) and not kind.ordered and isinstance(frame[field.name].dtype, nw.Enum):
+        if (
+            pa.types.is_dictionary(kind)
+            and not kind.ordered
+            and isinstance(frame[field.name].dtype, nw.Enum)
+        ):
             kind = pa.dictionary(kind.index_type, kind.value_type, ordered=True)
             chunks = [
                 pa.DictionaryArray.from_arrays(each.indices, each.dictionary, ordered=True)
@@ -266,7 +318,9 @@ def _in_order(frame: nw.DataFrame[Any], table: pa.Table) -> pa.Table:
 
 
 def arrow_column(frame: nw.DataFrame[Any], name: str) -> tuple[pa.Field, pa.ChunkedArray]:
-    """One column as Arrow has it, categories that no record has included; types that no release could hold are refused."""
+    """One column as Arrow has it, categories that no record has included; types that no release
+    could hold are refused.
+    """
     if frame.implementation.is_polars() and frame[name].dtype == nw.Object:
         raise InputError(f"column {name!r} {UNKNOWN_TYPE}")
     try:
@@ -288,7 +342,11 @@ def is_odd(kind: pa.DataType) -> bool:
     """Whether a type is one of lists, bytes and the like, of which no quasi-identifier can be."""
     if pa.types.is_dictionary(kind):
         return is_odd(kind.value_type)
-    bytes_ = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    bytes_ = (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
     return bool(pa.types.is_nested(kind) or bytes_ or pa.types.is_interval(kind))
 
 
@@ -335,9 +393,11 @@ def column_facts(frame: nw.DataFrame[Any]) -> list[ColumnFacts]:
 
 
 def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
-    """The kind that a column's type suggests: text is numeric only if it is marked as text that means numbers.
+    """The kind that a column's type suggests: text is numeric only if it is marked as text that
+    means numbers.
 
-    Categories are ordinal if their type has an order (ordered ones of pandas and Arrow, Enum of polars), else nominal.
+    Categories are ordinal if their type has an order (ordered ones of pandas and Arrow, Enum of
+    polars), else nominal.
 
     >>> suggested_kind(nw.from_native(pa.table({"born": pa.array([0], pa.date32())})), "born").value
     'numeric'
@@ -346,7 +406,8 @@ def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
         return Kind.NUMERIC
     try:
         field, column = arrow_column(frame.head(1), name)
-        if pa.types.is_null(column.type):  # objects of Python tell their type by the first that is one
+        # objects of Python tell their type by the first that is one
+        if pa.types.is_null(column.type):
             field, column = arrow_column(frame, name)
     except InputError:
         return Kind.NOMINAL  # of a type that no release holds: refused if it is to be released
@@ -368,7 +429,9 @@ def _is_numeric(dtype: Any) -> bool:
 
 
 def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
-    """(n, d) float64: the values of numeric columns; anything else is an error that names column and row."""
+    """(n, d) float64: the values of numeric columns; anything else is an error that names column
+    and row.
+    """
     values = np.empty((len(frame), len(names)))
     native = frame.to_native()
     for j, name in enumerate(names):
@@ -380,14 +443,16 @@ def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
 def _sound_values(column: pa.ChunkedArray) -> np.ndarray | None:
     """The numbers of a plain Arrow column; None if there is anything to be said about them.
 
-    Some twenty times as fast as the way through narwhals, which is felt where a table has thousands of columns.
+    Some twenty times as fast as the way through narwhals, which is felt where a table has thousands
+    of columns.
     """
     if column.null_count or not (
         column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)
     ):
         return None
     values = column.to_numpy().astype(np.float64)
-    largest = max(abs(values.min(initial=0.0)), abs(values.max(initial=0.0)))  # NaN where there is one
+    # NaN where there is one
+    largest = max(abs(values.min(initial=0.0)), abs(values.max(initial=0.0)))
     sound = largest < LARGEST_WHOLE if pa.types.is_integer(column.type) else largest <= LARGEST
     return values if sound else None
 

@@ -1,8 +1,9 @@
-"""What files of statistical packages say of a column besides its values: its label, the labels of its values, its measure level and
-the codes that are declared missing.
+"""What files of statistical packages say of a column besides its values: its label, the labels of
+its values, its measure level and the codes that are declared missing.
 
-Labels are a mark of an Arrow field (see `marks.py`): they come in with a table, tell kinds and special codes where nobody says
-otherwise, and go out with a release, as far as the values that they name occur there.
+Labels are a mark of an Arrow field (see `marks.py`): they come in with a table, tell kinds and
+special codes where nobody says otherwise, and go out with a release, as far as the values that they
+name occur there.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ class Labels:
     @staticmethod
     def from_data(data: Any) -> Labels:
         """Labels from what `as_data` gave; ValueError for anything else."""
-        if not isinstance(data, Mapping) or not set(data) <= {"label", "values", "measure", "missing"}:
+        if not isinstance(data, Mapping) or not set(data) <= {
+            "label",
+            "values",
+            "measure",
+            "missing",
+        }:
             raise ValueError("no labels")
         label, measure = data.get("label", ""), data.get("measure", "")
         values, missing = data.get("values", []), data.get("missing", [])
@@ -76,22 +82,28 @@ class Labels:
                 raise ValueError("no labels")
             named[plain_code(pair[0])] = pair[1]
         declared = tuple(
-            tuple(float(plain_code(end)) for end in each) if isinstance(each, list) and len(each) == 2 else plain_code(each)
+            tuple(float(plain_code(end)) for end in each)
+            if isinstance(each, list) and len(each) == 2
+            else plain_code(each)
             for each in missing
-        )  # fmt: skip
+        )
         return Labels(label, named, measure, declared)  # type: ignore[arg-type]
 
     def is_missing(self, code: Any) -> bool:
         """Whether a value is declared missing."""
         return any(
-            each[0] <= code <= each[1] if isinstance(each, tuple) and not isinstance(code, str) else each == code
+            each[0] <= code <= each[1]
+            if isinstance(each, tuple) and not isinstance(code, str)
+            else each == code
             for each in self.missing
-        )  # fmt: skip
+        )
 
     def recoded(self, codes: Mapping[Any, Code]) -> Labels:
         """The same of a column in which some codes have become others."""
         values = {codes.get(code, code): label for code, label in self.values.items()}
-        missing = tuple(each if isinstance(each, tuple) else codes.get(each, each) for each in self.missing)
+        missing = tuple(
+            each if isinstance(each, tuple) else codes.get(each, each) for each in self.missing
+        )
         return replace(self, values=values, missing=missing)
 
 
@@ -105,11 +117,16 @@ def plain_code(code: Any) -> Code:
         return code
     if isinstance(code, bool) or not isinstance(code, int | float) or math.isnan(code):
         raise ValueError("no code")
-    return int(code) if math.isfinite(code) and float(code).is_integer() and abs(code) < 2.0**53 else code
+    return (
+        int(code)
+        if math.isfinite(code) and float(code).is_integer() and abs(code) < 2.0**53
+        else code
+    )
 
 
 def code_of_tag(tag: str) -> int:
-    """The number that stands for .a to .z of Stata and SAS, and for ._ of SAS, in a column of numbers: always the same one.
+    """The number that stands for .a to .z of Stata and SAS, and for ._ of SAS, in a column of
+    numbers: always the same one.
 
     >>> code_of_tag("a"), code_of_tag("B"), tag_of_code(-1000000000002)
     (-1000000000001, -1000000000002, 'b')
@@ -120,7 +137,11 @@ def code_of_tag(tag: str) -> int:
 def tag_of_code(code: Any) -> str | None:
     """The tag that a number stands for; None for all others."""
     place = None if isinstance(code, str) else _BEFORE_TAGS - 1 - code
-    return TAGS[int(place)] if place is not None and 0 <= place < len(TAGS) and place == int(place) else None
+    return (
+        TAGS[int(place)]
+        if place is not None and 0 <= place < len(TAGS) and place == int(place)
+        else None
+    )
 
 
 def labels_of(field: pa.Field) -> Labels:
@@ -144,7 +165,8 @@ def labelled(field: pa.Field, labels: Labels) -> pa.Field:
 def with_labels(table: pa.Table, labels: Mapping[str, Labels]) -> pa.Table:
     """A table whose columns have these labels, by their names; the others keep what they have."""
     fields = [
-        labelled(field, labels[field.name]) if field.name in labels else field for field in table.schema
+        labelled(field, labels[field.name]) if field.name in labels else field
+        for field in table.schema
     ]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))
 
@@ -162,7 +184,8 @@ def labels_in(table: Any) -> dict[str, Labels]:
 
 
 def in_use(labels: Labels, column: pa.ChunkedArray) -> Labels:
-    """The labels without those of values that the column does not have, and missing codes as far as they occur: what may go out.
+    """The labels without those of values that the column does not have, and missing codes as far as
+    they occur: what may go out.
 
     >>> towns = Labels("Town", {1: "Ulm", 2: "Bonn", -9: "refused"}, missing=((-99.0, -1.0),))
     >>> in_use(towns, pa.chunked_array([[1, 1, -9]]))
@@ -221,8 +244,8 @@ class Understood:
 def understood(labels: Labels, column: pa.ChunkedArray) -> Understood:
     """What labels tell of a column.
 
-    A nominal or ordinal measure is a kind. Numbers that are all labelled are nominal unless the measure is ordinal. Codes that are
-    declared missing, and occur, are special ones.
+    A nominal or ordinal measure is a kind. Numbers that are all labelled are nominal unless the
+    measure is ordinal. Codes that are declared missing, and occur, are special ones.
 
     >>> understood(Labels("", {1: "yes", 2: "no"}), pa.chunked_array([[1, 2, None]])).kind.value
     'nominal'
@@ -279,11 +302,12 @@ def _as_meant(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def as_labels_say(asked: ColumnSettings, table: Any) -> ColumnSettings:
-    """What was said of columns, and what the labels of a table say of the others. What somebody said always wins.
+    """What was said of columns, and what the labels of a table say of the others. What somebody
+    said always wins.
 
-    A code that is declared missing is special beside those that were named, unless it was named as a level or among na. This is the
-    one place where labels become kinds and special codes. Labelled codes that are said to be numbers have the median for their
-    aggregate, which is one of them.
+    A code that is declared missing is special beside those that were named, unless it was named as
+    a level or among na. This is the one place where labels become kinds and special codes. Labelled
+    codes that are said to be numbers have the median for their aggregate, which is one of them.
 
     >>> table = with_labels(pa.table({"age": [31, -9]}), {"age": Labels(missing=(-9,))})
     >>> dict(as_labels_say(ColumnSettings(), table).special), dict(as_labels_say(ColumnSettings(na=("-9",)), table).special)
@@ -317,12 +341,17 @@ def as_labels_say(asked: ColumnSettings, table: Any) -> ColumnSettings:
 
 
 def _check_means(name: str, how: str) -> None:
-    """A group releases one of the codes of a labelled column, also where these are taken for numbers."""
+    """A group releases one of the codes of a labelled column, also where these are taken for
+    numbers.
+    """
     if how == "mean":
         raise InputError(
-            f"all values of column {name!r} are labelled codes, and their mean may be none of them; choose median, draw, medoid or range."
+            f"all values of column {name!r} are labelled codes, and their mean may be "
+            f"none of them; choose median, draw, medoid or range."
         )
 
 
 def _kind_by_type(kind: pa.DataType) -> Kind:
-    return Kind.NOMINAL if is_text(_value_type(kind)) or pa.types.is_dictionary(kind) else Kind.NUMERIC
+    return (
+        Kind.NOMINAL if is_text(_value_type(kind)) or pa.types.is_dictionary(kind) else Kind.NUMERIC
+    )

@@ -1,6 +1,8 @@
-"""Ordinal and nominal columns: their levels, and the place of each value among them, from how often each value occurs.
+"""Ordinal and nominal columns: their levels, and the place of each value among them, from how often
+each value occurs.
 
-What is known of the values of a whole column (`ValueCounts`) may come from parts of it, put together in their order.
+What is known of the values of a whole column (`ValueCounts`) may come from parts of it, put
+together in their order.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from microagg.table.variable import NO_ATOM, Variable
 
 @dataclass
 class ValueCounts:
-    """The different values of a column in the order in which they first appear, and how often each occurs.
+    """The different values of a column in the order in which they first appear, and how often each
+    occurs.
 
     >>> from microagg.table.columns.distinct import distinct
     >>> found = ValueCounts.of(distinct(pa.chunked_array([["b", None]])))
@@ -34,7 +37,9 @@ class ValueCounts:
     counts: dict[Any, int] = field(default_factory=dict)
     missing: int = 0
     order: list[Any] | None = None
-    """All categories of an ordered type, in their order, whether they occur or not; None for other types."""
+    """All categories of an ordered type, in their order, whether they occur or not; None for other
+    types.
+    """
 
     @staticmethod
     def of(found: Distinct) -> ValueCounts:
@@ -68,7 +73,9 @@ class Levels:
     variable: Variable
     values: list[Any]
     places: np.ndarray
-    """(values + 1,): the place of each value among the levels, NaN where it is an atom; what is missing comes last."""
+    """(values + 1,): the place of each value among the levels, NaN where it is an atom; what is
+    missing comes last.
+    """
     atoms: np.ndarray | None
     """(values + 1,) int16: which atom each value is, or -1; None where no cell is one."""
 
@@ -77,7 +84,9 @@ class Levels:
         return self.places[found.codes], None if self.atoms is None else self.atoms[found.codes]
 
 
-def levels_of(found: ValueCounts, told: pa.Field, column: Column, codes: Codes, *, spelled: bool) -> Levels:
+def levels_of(
+    found: ValueCounts, told: pa.Field, column: Column, codes: Codes, *, spelled: bool
+) -> Levels:
     """The levels of a column; `spelled` says whether gaps are written as the column spells them."""
     order = found.order
     if is_text(told.type) and means_numbers(told):  # 9 before 10
@@ -93,7 +102,9 @@ def _number(text: str) -> Any:
 def with_gaps(
     special: Sequence[Any], held: np.ndarray | None, missing: np.ndarray
 ) -> tuple[tuple[Any, ...], np.ndarray | None]:
-    """All special codes, whether they occur or not, and None for what is missing; where they are."""
+    """All special codes, whether they occur or not, and None for what is missing; where they
+    are.
+    """
     marks = tuple(special)
     if not missing.any():
         return marks, held
@@ -103,7 +114,9 @@ def with_gaps(
 
 
 def gap_among(spellings: ValueCounts) -> Any:
-    """How a missing cell is written, by how often the missing cells of a column are written in which way: as they mostly are."""
+    """How a missing cell is written, by how often the missing cells of a column are written in
+    which way: as they mostly are.
+    """
     counts = spellings.each
     most = int(counts.argmax())
     return None if counts[most] == counts[-1] else spellings.values[most]
@@ -113,7 +126,9 @@ def _gap(found: ValueCounts, missing: np.ndarray, *, spelled: bool) -> Any:
     if not spelled:
         return None
     gone = {
-        value: count for (value, count), wanted in zip(found.counts.items(), missing, strict=False) if wanted
+        value: count
+        for (value, count), wanted in zip(found.counts.items(), missing, strict=False)
+        if wanted
     }
     return gap_among(ValueCounts(gone, found.missing))
 
@@ -128,7 +143,9 @@ def _ordinal(
     else:
         used = [value for value, kept in zip(found.values, there, strict=False) if kept]
         apart = Finder([*codes.special, *codes.na])
-        levels = sorted(used) if order is None else [each for each in order if not apart.places(each)]
+        levels = (
+            sorted(used) if order is None else [each for each in order if not apart.places(each)]
+        )
         place = {level: rank for rank, level in enumerate(levels)}
         places = np.array([place.get(value, np.nan) for value in found.values] + [np.nan])
     places[~there] = np.nan
@@ -137,12 +154,17 @@ def _ordinal(
     marks, atoms = with_gaps(codes.special, held, gone)
     gap = _gap(found, missing, spelled=spelled) if gone.any() else None
     return Levels(
-        Variable(column.name, Kind.ORDINAL, tuple(levels), marks, gap=gap), found.values, places, atoms
+        Variable(column.name, Kind.ORDINAL, tuple(levels), marks, gap=gap),
+        found.values,
+        places,
+        atoms,
     )
 
 
 def _atoms_among(values: Sequence[Any], codes: Codes) -> tuple[np.ndarray, np.ndarray]:
-    """For each value whether it means missing, and which special code it is; the last place is what is missing anyway."""
+    """For each value whether it means missing, and which special code it is; the last place is what
+    is missing anyway.
+    """
     finder = Finder(values)
     missing = np.zeros(len(values) + 1, bool)
     missing[-1] = True
@@ -156,8 +178,12 @@ def _atoms_among(values: Sequence[Any], codes: Codes) -> tuple[np.ndarray, np.nd
     return missing, special
 
 
-def _declared(column: Column, found: ValueCounts, there: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """The declared levels, as the column spells them where they occur, and the place of each value of the column among them."""
+def _declared(
+    column: Column, found: ValueCounts, there: np.ndarray
+) -> tuple[list[Any], np.ndarray]:
+    """The declared levels, as the column spells them where they occur, and the place of each value
+    of the column among them.
+    """
     values = found.values
     finder = Finder(values)
     levels: list[Any] = list(column.levels or ())
@@ -171,7 +197,8 @@ def _declared(column: Column, found: ValueCounts, there: np.ndarray) -> tuple[li
     if lacking.any():
         records = int(found.each[lacking].sum())
         raise InputError(
-            f"the order of column {column.name!r} lacks values that {records} of its records {'has' if records == 1 else 'have'}; name all levels in ordinal, "
+            f"the order of column {column.name!r} lacks values that {records} of its "
+            f"records {'has' if records == 1 else 'have'}; name all levels in ordinal, "
             "or declare them with special or na."
         )
     return levels, places
@@ -187,15 +214,22 @@ def _nominal(
 ) -> Levels:
     if codes.special and column.kind is Kind.NOMINAL:
         raise InputError(
-            f"column {column.name!r} is nominal, where a special code is a value like any other; leave it out of special."
+            f"column {column.name!r} is nominal, where a special code is a value like "
+            f"any other; leave it out of special."
         )
     missing, _ = _atoms_among(found.values, Codes(column.name, (), codes.na))
     used = {value for value, gone in zip(found.values, missing, strict=False) if not gone}
-    levels: list[Any] = sorted(used) if order is None else [level for level in order if level in used]
+    levels: list[Any] = (
+        sorted(used) if order is None else [level for level in order if level in used]
+    )
     place: dict[Any, float] = {level: float(rank) for rank, level in enumerate(levels)}
-    places = np.array([place.get(value, len(levels)) for value in found.values] + [len(levels)], np.float64)
+    places = np.array(
+        [place.get(value, len(levels)) for value in found.values] + [len(levels)], np.float64
+    )
     gap = None
     if (missing & (found.each > 0)).any():
         levels.append(None)
         gap = _gap(found, missing, spelled=spelled)
-    return Levels(Variable(column.name, Kind.NOMINAL, tuple(levels), gap=gap), found.values, places, None)
+    return Levels(
+        Variable(column.name, Kind.NOMINAL, tuple(levels), gap=gap), found.values, places, None
+    )

@@ -1,4 +1,6 @@
-"""How the numbers of a text file are spelled: with a decimal point or comma, their digits grouped or not."""
+"""How the numbers of a text file are spelled: with a decimal point or comma, their digits grouped
+or not.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Style:
         return text if self.decimal == "." else pc.replace_substring(text, self.decimal, ".")
 
     def spelled(self, text: Any, *, grouped: bool) -> Any:
-        """The other way: numbers as programs spell them in this style, with their digits in groups if it has a sign for that."""
+        """The other way: numbers as programs spell them in this style, with their digits in groups
+        if it has a sign for that.
+        """
         if self.decimal != ".":
             text = pc.replace_substring(text, ".", self.decimal)
         if not grouped or not self.thousands:
@@ -62,7 +66,9 @@ class Style:
 
     def groups(self, text: Any) -> bool:
         """Whether some of the numbers have their digits in groups."""
-        return bool(self.thousands) and bool(pc.any(pc.match_substring(text, self.thousands)).as_py())
+        return bool(self.thousands) and bool(
+            pc.any(pc.match_substring(text, self.thousands)).as_py()
+        )
 
 
 def matching(text: Any, pattern: str) -> Any:
@@ -80,14 +86,16 @@ class Signs:
     groups: bool = False
     """It has points that group digits before a decimal comma."""
     unclear: str = ""
-    """The sign with which it has numbers that can be read in two ways, and none that tells which."""
+    """The sign with which it has numbers that can be read in two ways, and none that tells which.
+    """
 
 
 PLAIN, GERMAN, ENGLISH = Style(), Style(",", "."), Style(".", ",")
 
 
 def signs_in(text: Any) -> Signs:
-    """What a column of trimmed texts, its gaps left out, tells about decimal signs: nothing unless all of it is numbers.
+    """What a column of trimmed texts, its gaps left out, tells about decimal signs: nothing unless
+    all of it is numbers.
 
     >>> import pyarrow as pa
     >>> signs_in(pa.array(["3,14", "900"])).comma, signs_in(pa.array(["1.200", "900"])).unclear
@@ -124,7 +132,8 @@ def _looks_like_numbers(cells: Iterable[str]) -> bool:
 
 
 def spelled_otherwise(text: Any) -> bool:
-    """Whether all of these texts are numbers, and some of them have signs that programs do not write there.
+    """Whether all of these texts are numbers, and some of them have signs that programs do not
+    write there.
 
     >>> import pyarrow as pa
     >>> spelled_otherwise(pa.array(["1,200", "900"])), spelled_otherwise(pa.array(["1.2"])), spelled_otherwise(pa.array(["Ulm"]))

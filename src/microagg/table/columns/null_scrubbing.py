@@ -1,4 +1,6 @@
-"""Arrow keeps some value even where a cell is missing, often the one that was there before: a file must not hold it."""
+"""Arrow keeps some value even where a cell is missing, often the one that was there before: a file
+must not hold it.
+"""
 
 from __future__ import annotations
 
@@ -65,5 +67,7 @@ def _values(column: Any, valid: np.ndarray) -> pa.Buffer:
     """The bytes of a column's values, zeros where there is none."""
     width = column.type.bit_width // 8
     held = np.frombuffer(column.buffers()[1], np.uint8)
-    rows = held[column.offset * width : (column.offset + len(column)) * width].reshape(len(column), width)
+    rows = held[column.offset * width : (column.offset + len(column)) * width].reshape(
+        len(column), width
+    )
     return pa.py_buffer(np.where(valid[:, None], rows, 0).astype(np.uint8).tobytes())

@@ -1,4 +1,6 @@
-"""The numbers of a column written as its values, for the ends of ranges and for hierarchies: times as their type has them."""
+"""The numbers of a column written as its values, for the ends of ranges and for hierarchies: times
+as their type has them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from microagg.table.variable import Variable
 
 
 def texts_like(frame: nw.DataFrame[Any]) -> Texts:
-    """What writes numbers of the columns of this table: stamps on the clock of their zone, durations as days and hours.
+    """What writes numbers of the columns of this table: stamps on the clock of their zone,
+    durations as days and hours.
 
     >>> import datetime
     >>> frame = nw.from_native(pa.table({"lasts": [datetime.timedelta(hours=30)]}), eager_only=True)
@@ -67,7 +70,9 @@ def _times_of_day(ticks: np.ndarray, unit: str) -> list[str]:
 
 def _durations(ticks: np.ndarray, unit: str) -> list[str]:
     """Days, and hours where there are any: "-1 days 06:00:00" is thirty hours less than nothing."""
-    each = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[unit]
+    each = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[
+        unit
+    ]
     days, rest = np.divmod(np.abs(ticks), each)
     signs = np.where(ticks < 0, "-", "")
     heads = [f"{sign}{day} days" for sign, day in zip(signs.tolist(), days.tolist(), strict=True)]

@@ -1,7 +1,9 @@
-"""Numeric columns of any type as float64: numbers, text that spells them, Decimals, dates and times; and what in them is an atom.
+"""Numeric columns of any type as float64: numbers, text that spells them, Decimals, dates and
+times; and what in them is an atom.
 
-A column is looked at in two steps, so that it need not be there as a whole: of any part it is found out which cells are atoms and how
-far the others reach (`parse_column`, `extent_of`); with what all parts together come to (`terms_of`), each part has its numbers (`numbers_in`).
+A column is looked at in two steps, so that it need not be there as a whole: of any part it is found
+out which cells are atoms and how far the others reach (`parse_column`, `extent_of`); with what all
+parts together come to (`terms_of`), each part has its numbers (`numbers_in`).
 """
 
 from __future__ import annotations
@@ -32,18 +34,23 @@ DIGITS = 100  # more than any Decimal of Arrow has
 
 @dataclass(frozen=True)
 class Codes:
-    """What is no value in one column: special codes, in the order given, and markers of missing values."""
+    """What is no value in one column: special codes, in the order given, and markers of missing
+    values.
+    """
 
     name: str
     special: Sequence[Any] = ()
     na: Sequence[str] = ()
     first: int = 0
-    """The number of the first record that is looked at, where that is a part of a table: errors name rows."""
+    """The number of the first record that is looked at, where that is a part of a table: errors
+    name rows.
+    """
 
     def refuse(self, place: int, what: str) -> None:
         """Say that a special code can match no cell."""
         raise InputError(
-            f"special code number {place + 1} of column {self.name!r} is no {what}, and the column holds nothing else; "
+            f"special code number {place + 1} of column {self.name!r} is no {what}, and "
+            f"the column holds nothing else; "
             "correct it or leave it out."
         )
 
@@ -61,11 +68,15 @@ class Numbers:
 
 @dataclass(frozen=True)
 class ParsedNumbers:
-    """A part of a numeric column: which cells are atoms, and what the others are before it is known what they count from."""
+    """A part of a numeric column: which cells are atoms, and what the others are before it is known
+    what they count from.
+    """
 
     kind: pa.DataType
     exact: np.ndarray
-    """(n,) float64, whole numbers or ticks; of Decimals and texts (different values + 1,), the last for what is missing."""
+    """(n,) float64, whole numbers or ticks; of Decimals and texts (different values + 1,), the last
+    for what is missing.
+    """
     special: np.ndarray | None
     """(n,) int16, see `Numbers`."""
     missing: np.ndarray
@@ -74,14 +85,18 @@ class ParsedNumbers:
     at: np.ndarray | None = None
     """(n,): the place of each record's value in `exact`, where that has different ones."""
     local: np.ndarray | None = None
-    """Of stamps with a zone: the ticks on the clock of that zone, where these tell all stamps apart."""
+    """Of stamps with a zone: the ticks on the clock of that zone, where these tell all stamps
+    apart.
+    """
     whole: bool = False
     """Of texts: whether all values are spelled as whole numbers."""
 
 
 @dataclass
 class Extent:
-    """How far the values of a column reach, as far as that decides what they are counted from. Extents of parts are put together."""
+    """How far the values of a column reach, as far as that decides what they are counted from.
+    Extents of parts are put together.
+    """
 
     known: int = 0
     least: Any = None
@@ -91,7 +106,9 @@ class Extent:
     long: int | None = None
     """The first record that is longer than float64 tells apart; of Decimals any."""
     wall: bool = True
-    """Of stamps with a zone: whether its clocks tell all of them apart; then the same of what the clocks show:"""
+    """Of stamps with a zone: whether its clocks tell all of them apart; then the same of what the
+    clocks show:
+    """
     wall_least: int | None = None
     wall_common: int = 0
     whole: bool = True
@@ -125,7 +142,8 @@ def parse_column(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
     if pa.types.is_boolean(kind) or pa.types.is_dictionary(kind):
         holds = "true and false" if pa.types.is_boolean(kind) else "categories"
         raise InputError(
-            f"column {codes.name!r} holds {holds}, not numbers; make it nominal or ordinal, or convert it."
+            f"column {codes.name!r} holds {holds}, not numbers; make it nominal or "
+            f"ordinal, or convert it."
         )
     if is_text(kind):
         return _look_at_text(column, codes)
@@ -133,7 +151,11 @@ def parse_column(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
         return _look_at_times(column, codes)
     if pa.types.is_decimal(kind):
         return _look_at_decimals(column, codes)
-    return _look_at_whole(column, codes) if pa.types.is_integer(kind) else _look_at_floats(column, codes)
+    return (
+        _look_at_whole(column, codes)
+        if pa.types.is_integer(kind)
+        else _look_at_floats(column, codes)
+    )
 
 
 def extent_of(looked: ParsedNumbers, codes: Codes) -> Extent:
@@ -167,7 +189,9 @@ def extent_of(looked: ParsedNumbers, codes: Codes) -> Extent:
 
 
 def terms_of(kind: Any, extent: Extent, codes: Codes) -> dict[str, Any]:
-    """What the numbers of a column are counted from and in, as `Variable` has it, from the extent of the whole."""
+    """What the numbers of a column are counted from and in, as `Variable` has it, from the extent
+    of the whole.
+    """
     if times.is_time(kind):
         return _terms_of_times(kind, extent)
     if pa.types.is_floating(kind):
@@ -186,11 +210,15 @@ def terms_of(kind: Any, extent: Extent, codes: Codes) -> dict[str, Any]:
 
 
 def numbers_in(looked: ParsedNumbers, terms: dict[str, Any], codes: Codes) -> np.ndarray:
-    """(n,) float64: the numbers of a part, in the terms of the whole; NaN where a cell is an atom."""
+    """(n,) float64: the numbers of a part, in the terms of the whole; NaN where a cell is an
+    atom.
+    """
     kind, there, exact = looked.kind, looked.there, looked.exact
     if times.is_time(kind):
         ticks = looked.local if terms["wall"] and looked.local is not None else exact
-        counts = ticks // (times.NANOSECONDS[terms["unit"]] // times.NANOSECONDS[times.unit_of(kind)])
+        counts = ticks // (
+            times.NANOSECONDS[terms["unit"]] // times.NANOSECONDS[times.unit_of(kind)]
+        )
         values = times.since(counts, terms["origin"]).astype(np.float64)
         values[~there] = np.nan
         return values
@@ -198,7 +226,10 @@ def numbers_in(looked: ParsedNumbers, terms: dict[str, Any], codes: Codes) -> np
         origin = terms["origin"]
         with decimal.localcontext(decimal.Context(prec=DIGITS)):
             numbers = np.array(
-                [float(value - origin) if kept else np.nan for value, kept in zip(exact, there, strict=True)]
+                [
+                    float(value - origin) if kept else np.nan
+                    for value, kept in zip(exact, there, strict=True)
+                ]
             )
         return numbers[looked.at]
     if is_text(kind):
@@ -216,13 +247,17 @@ def number_codes(codes: Codes) -> tuple[list[Decimal], list[Decimal]]:
         if code is None:
             codes.refuse(place, "number")
     markers = [number_of(text) for text in codes.na]
-    return [code for code in special if code is not None], [mark for mark in markers if mark is not None]
+    return [code for code in special if code is not None], [
+        mark for mark in markers if mark is not None
+    ]
 
 
 def _marked(
     values: np.ndarray, missing: np.ndarray, special: Sequence[Any], na: Sequence[Any]
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Which cells hold which special code, and which are missing, markers included. Comparison is by value."""
+    """Which cells hold which special code, and which are missing, markers included. Comparison is
+    by value.
+    """
     for mark in na:
         missing = missing | (values == mark)
     found = None
@@ -287,7 +322,9 @@ def _look_at_decimals(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
     special, missing = _marked(own, np.array([*(False for _ in found.values), True]), marks, na)
     at = found.codes
     there = _values_among(special, missing)
-    return ParsedNumbers(column.type, own, None if special is None else special[at], missing[at], there, at)
+    return ParsedNumbers(
+        column.type, own, None if special is None else special[at], missing[at], there, at
+    )
 
 
 def _look_at_times(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
@@ -340,12 +377,18 @@ def _look_at_text(column: pa.ChunkedArray, codes: Codes) -> ParsedNumbers:
         special[hit & ~missing & (special == NO_ATOM)] = place
     there = _values_among(special, missing)
     at = found.codes
-    infinite = pc.fill_null(pc.match_substring_regex(texts, INFINITE), False).to_numpy(zero_copy_only=False)
+    infinite = pc.fill_null(pc.match_substring_regex(texts, INFINITE), False).to_numpy(
+        zero_copy_only=False
+    )
     _check_where(codes, (there & infinite)[at], "infinite value")
     _check_where(codes, (there & ~spells)[at], "text where a number is needed")
-    whole = pc.fill_null(pc.match_substring_regex(texts, WHOLE), False).to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(pc.match_substring_regex(texts, WHOLE), False).to_numpy(
+        zero_copy_only=False
+    )
     held = special[at] if (special[at] != NO_ATOM).any() else None
-    return ParsedNumbers(column.type, numbers, held, missing[at], there, at, whole=bool(whole[there].all()))
+    return ParsedNumbers(
+        column.type, numbers, held, missing[at], there, at, whole=bool(whole[there].all())
+    )
 
 
 def _extent_of_text(looked: ParsedNumbers, codes: Codes) -> Extent:

@@ -1,4 +1,6 @@
-"""A look at a column: what it holds by type, counts and patterns, with missing markers set aside. Nothing of single values."""
+"""A look at a column: what it holds by type, counts and patterns, with missing markers set aside.
+Nothing of single values.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,21 @@ from microagg.table.schema import ColumnSettings, Kind
 
 FEWEST_OF_BLOCKS = 30
 FEWEST_IN_BLOCK, MOST_IN_BLOCK = 1.25, 50
-"""How many records of one person, household or company stand together at least and at most, on average."""
+"""How many records of one person, household or company stand together at least and at most, on
+average.
+"""
 NEARLY = 0.95
 """From this share of different values on, a column is nearly unique."""
 SHARE = 0.05
-"""From this share of values that look like an e-mail address or the like, a column is taken for one of those."""
+"""From this share of values that look like an e-mail address or the like, a column is taken for one
+of those.
+"""
 _E_MAIL = r"[^\s@]@[^\s@]+\.[^\s@]"
 _ACCOUNT = r"(?i)^[a-z]{2}\d{2} ?([a-z0-9]{4} ?){2,7}[a-z0-9]{0,4}$"
-_PHONE = r"^\+\d[\d ()/.\-]{6,}$|^\(?0\d{1,5}\)?[ /\-][\d /.\-]{4,}$|^\(?\d{3}\)?[ .\-]\d{3}[ .\-]\d{4}$|^\d{3}-\d{2}-\d{4}$"
+_PHONE = (
+    r"^\+\d[\d ()/.\-]{6,}$|^\(?0\d{1,5}\)?[ /\-][\d /.\-]{4,}$|^\(?\d{3}\)?[ .\-]\d{3}[ "
+    r".\-]\d{4}$|^\d{3}-\d{2}-\d{4}$"
+)
 _DATE = r"^\d{1,2}[./\-]\d{1,2}[./\-](\d{2}|\d{4})$|^\d{4}[./\-]\d{1,2}[./\-]\d{1,2}$"
 _WORDS = r"(\s+[^\s?]+){1,5}"
 _STREET = (
@@ -44,7 +53,9 @@ _MISSING_WORDS = (
     r"(?i)^(-+|\?+|–|—|none|#n/a|n\.?\s?a\.?|k\.?\s?a\.?|n\.?\s?d\.?|s/d|missing|unknown|unbekannt|keine angabe|inconnu|desconocido|"
     r"refused|no answer|not available|not applicable|don'?t know)$"
 )
-"""Texts that mean a missing value where all others are numbers or dates, and are known to from no data."""
+"""Texts that mean a missing value where all others are numbers or dates, and are known to from no
+data.
+"""
 LIKE = {
     "e-mail addresses": _E_MAIL,
     "bank accounts": _ACCOUNT,
@@ -55,7 +66,9 @@ LIKE = {
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a look at a column tells. Counts are of cells that hold a value; numbers are counted by value, not by spelling."""
+    """What a look at a column tells. Counts are of cells that hold a value; numbers are counted by
+    value, not by spelling.
+    """
 
     name: str
     kind: Kind
@@ -76,8 +89,10 @@ class ColumnProfile:
     like: str = ""
     """What its texts look like, of `LIKE`."""
     runs: int = field(default=0, compare=False)
-    """Stretches of the same value, one record after the other; 0 if they were not counted. For proposals alone: it
-    depends on the order of rows, which nothing that is said of a release may do."""
+    """Stretches of the same value, one record after the other; 0 if they were not counted. For
+    proposals alone: it depends on the order of rows, which nothing that is said of a release may
+    do.
+    """
     coded: bool = False
     """Whether nearly all of its texts are built like the number of a person or company: A000360."""
     na: tuple[str, ...] = ()
@@ -96,7 +111,9 @@ class ColumnProfile:
 
     @property
     def stands_together(self) -> bool:
-        """Whether values occur several times each, always one record after the other, as persons of a panel or a household do."""
+        """Whether values occur several times each, always one record after the other, as persons of
+        a panel or a household do.
+        """
         several = FEWEST_IN_BLOCK * self.distinct <= self.values < MOST_IN_BLOCK * self.distinct
         return several and 0 < self.runs <= 1.05 * self.distinct
 
@@ -114,7 +131,8 @@ class ColumnProfile:
 def profile_column(
     frame: nw.DataFrame[Any], name: str, *, typed: bool = True, na: Sequence[str] = ()
 ) -> ColumnProfile:
-    """A look at a column; `typed` is False for files in which everything is text, where numbers are found when they are read.
+    """A look at a column; `typed` is False for files in which everything is text, where numbers
+    are found when they are read.
 
     `na` are further markers of missing values.
 
@@ -144,15 +162,32 @@ def profile_column(
         column = _without_markers(pc.cast(column, pa.large_string()))
         like, coded = _like(column), _coded(column)
     if kind is None:
-        plain = is_text(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
+        plain = (
+            is_text(column.type)
+            or pa.types.is_boolean(column.type)
+            or pa.types.is_null(column.type)
+        )
         kind = Kind.NOMINAL if plain else Kind.NUMERIC
     values = pc.drop_null(comparable(column))
     counts = pc.value_counts(values).field("counts") if len(values) else pa.array([], pa.int64())
     return ColumnProfile(
-        name, kind, len(frame), len(values), len(counts), int(pc.sum(pc.equal(counts, 1)).as_py() or 0), like=like,
-        runs=_runs(values), coded=coded, na=words, mixed=mixed, said=said, text=is_text(column.type), boolean=pa.types.is_boolean(column.type),
-        dates=pa.types.is_temporal(column.type), **_of_numbers(values, kind),
-    )  # fmt: skip
+        name,
+        kind,
+        len(frame),
+        len(values),
+        len(counts),
+        int(pc.sum(pc.equal(counts, 1)).as_py() or 0),
+        like=like,
+        runs=_runs(values),
+        coded=coded,
+        na=words,
+        mixed=mixed,
+        said=said,
+        text=is_text(column.type),
+        boolean=pa.types.is_boolean(column.type),
+        dates=pa.types.is_temporal(column.type),
+        **_of_numbers(values, kind),
+    )
 
 
 MOST_TEXTS = 100_000
@@ -161,7 +196,8 @@ MOST_TEXTS = 100_000
 
 @dataclass
 class ProfileStats:
-    """What chunks of a released column tell, put together to what `profile_column` would find in the whole; for numbers but two counts.
+    """What chunks of a released column tell, put together to what `profile_column` would find in
+    the whole; for numbers but two counts.
 
     >>> facts = ProfileStats.of("age", pa.chunked_array([[30, 31]]))
     >>> facts.combine(ProfileStats.of("age", pa.chunked_array([[31, None]])))
@@ -197,7 +233,9 @@ class ProfileStats:
         found.dates = pa.types.is_temporal(values.type)
         if is_text(values.type) or pa.types.is_boolean(values.type):
             counts = pc.value_counts(values)
-            told = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
+            told = zip(
+                counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True
+            )
             found.texts = dict(told)
         elif len(values) and not found.dates:
             told = _of_numbers(values, Kind.NUMERIC)
@@ -215,12 +253,15 @@ class ProfileStats:
             self.texts[text] = self.texts.get(text, 0) + count
         if len(self.texts or ()) > MOST_TEXTS:
             raise InputError(
-                f"column {self.name!r} has more than {MOST_TEXTS:,} different texts, which are not counted beyond memory; name it "
+                f"column {self.name!r} has more than {MOST_TEXTS:,} different texts, "
+                f"which are not counted beyond memory; name it "
                 "as an identifier, or give it more memory."
             )
 
     def as_data(self) -> dict[str, Any]:
-        """What `ProfileStats(**data)` makes the same of; texts that are true and false aside, which JSON knows by other names."""
+        """What `ProfileStats(**data)` makes the same of; texts that are true and false aside, which
+        JSON knows by other names.
+        """
         texts = None if self.texts is None else list(self.texts.items())
         return {**self.__dict__, "texts": texts}
 
@@ -231,7 +272,9 @@ class ProfileStats:
         return ProfileStats(**{**data, "texts": None if texts is None else dict(texts)})
 
     def look(self, distinct: int, single: int) -> ColumnProfile:
-        """The look at the whole; of numbers it must be said how many `distinct` ones there are, and how many occur once."""
+        """The look at the whole; of numbers it must be said how many `distinct` ones there are, and
+        how many occur once.
+        """
         if self.texts is not None:
             return self._look_at_texts(self.texts)
         if not self.readable:
@@ -247,14 +290,18 @@ class ProfileStats:
         )  # fmt: skip
 
     def _look_at_texts(self, texts: Mapping[str | bool, int]) -> ColumnProfile:
-        """A look at each different text once, with what depends on how often it occurs counted by that."""
+        """A look at each different text once, with what depends on how often it occurs counted by
+        that.
+        """
         column = pa.chunked_array([pa.array(list(texts))])
         if self.categories:
             column = pc.cast(
                 column,
                 pa.dictionary(pa.int32(), column.type, self.categories == Kind.ORDINAL.value),
             )
-        look = profile_column(nw.from_native(pa.table({self.name: column}), eager_only=True), self.name)
+        look = profile_column(
+            nw.from_native(pa.table({self.name: column}), eager_only=True), self.name
+        )
         counts = pa.array(list(texts.values()), pa.int64())
         like = ""
         if self.categories:
@@ -283,7 +330,9 @@ def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedA
     if is_text(column.type):
         gone = pc.is_in(column, value_set=pa.array(map(str, codes), column.type))
     else:
-        gone = pc.is_in(pc.cast(column, pa.float64()), value_set=pa.array(map(float, codes), pa.float64()))
+        gone = pc.is_in(
+            pc.cast(column, pa.float64()), value_set=pa.array(map(float, codes), pa.float64())
+        )
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
@@ -298,14 +347,17 @@ def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:
         return {}
     numbers = pc.cast(values, pa.float64(), safe=False)
     ends = pc.min_max(numbers).as_py()
-    whole = pa.types.is_integer(values.type) or bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())
+    whole = pa.types.is_integer(values.type) or bool(
+        pc.all(pc.equal(pc.floor(numbers), numbers)).as_py()
+    )
     return {"whole": whole, "positive": ends["min"] > 0.0, "span": ends["max"] - ends["min"]}
 
 
 def _read_text(
     name: str, column: pa.ChunkedArray, *, typed: bool
 ) -> tuple[pa.ChunkedArray, Kind | None, tuple[str, ...], bool]:
-    """Text as the numbers or dates that it spells, or as it is; the kind and the missing values that must be said to have it so.
+    """Text as the numbers or dates that it spells, or as it is; the kind and the missing values
+    that must be said to have it so.
 
     The last is whether there is other text among numbers or dates.
     """
@@ -327,7 +379,9 @@ def _read_text(
 
 
 def _read_as(name: str, text: pa.ChunkedArray, na: tuple[str, ...] = ()) -> pa.ChunkedArray | None:
-    """A column as a release would read it; None where it would be refused because of text among numbers or dates."""
+    """A column as a release would read it; None where it would be refused because of text among
+    numbers or dates.
+    """
     try:
         return quasi_column(name, text, ColumnSettings(na=na))[1]
     except InputError:
@@ -343,7 +397,9 @@ def _missing_words(text: pa.ChunkedArray) -> tuple[str, ...]:
 def _runs(values: pa.ChunkedArray) -> int:
     """Count the stretches of equal values that follow each other."""
     if len(values) < 2 or not (
-        is_text(values.type) or pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        is_text(values.type)
+        or pa.types.is_integer(values.type)
+        or pa.types.is_floating(values.type)
     ):
         return 0
     changes = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
@@ -353,18 +409,24 @@ def _runs(values: pa.ChunkedArray) -> int:
 def _coded(text: pa.ChunkedArray) -> bool:
     """Whether nearly all texts are built like numbers of persons or companies."""
     there = len(text) - text.null_count
-    return there > 0 and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * there
+    return (
+        there > 0 and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * there
+    )
 
 
 def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What means missing in columns of numbers is no value here either: that changes no release, but would change what is proposed."""
+    """What means missing in columns of numbers is no value here either: that changes no release,
+    but would change what is proposed.
+    """
     trimmed = pc.utf8_trim_whitespace(text)
     gone = pc.or_(pc.equal(trimmed, ""), pc.match_substring_regex(trimmed, MARKER))
     return pc.if_else(gone, pa.scalar(None, trimmed.type), trimmed)
 
 
 def _like(text: pa.ChunkedArray, counts: pa.Array | None = None) -> str:
-    """What a share of the texts look like, if they do; `counts` says how often each occurs, where they are different ones."""
+    """What a share of the texts look like, if they do; `counts` says how often each occurs, where
+    they are different ones.
+    """
     often = pa.scalar(1) if counts is None else counts
     there = len(text) - text.null_count
     if counts is not None:

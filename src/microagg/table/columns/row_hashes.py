@@ -1,4 +1,6 @@
-"""Hashes of the rows of a table, in bounded memory: rows that are alike have one, others hardly ever (128 bits)."""
+"""Hashes of the rows of a table, in bounded memory: rows that are alike have one, others hardly
+ever (128 bits).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from microagg.table.columns.canonical import exactly, has_other_forms
 
 
 def class_hashes(table: pa.Table, names: Sequence[str], *, exact: bool = False) -> np.ndarray:
-    """(n, 2) uint64: a hash of the values that decide a class: 0 and -0 are one number, whatever is missing is alike.
+    """(n, 2) uint64: a hash of the values that decide a class: 0 and -0 are one number, whatever
+    is missing is alike.
 
     With `exact`, 0 and -0 are different, and so are NaN and a missing value.
 
@@ -43,7 +46,9 @@ def row_hashes(table: pa.Table) -> np.ndarray:
 
 
 def take_in(lanes: np.ndarray, column: pa.ChunkedArray) -> None:
-    """Let the hash of each row go on with the value of this column: numbers by value, texts by their letters, all else as text."""
+    """Let the hash of each row go on with the value of this column: numbers by value, texts by
+    their letters, all else as text.
+    """
     kind = column.type
     missing = column.is_null().to_numpy()
     if pa.types.is_integer(kind):
@@ -59,7 +64,8 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = without_unknown_zone(column)
     try:
         return pc.cast(column, pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like, bytes that are no text
+    # lists and the like, bytes that are no text
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         told = [None if value is None else repr(value) for value in column.to_pylist()]
         return pa.chunked_array([pa.array(told, pa.large_string())])
 
@@ -73,11 +79,14 @@ def _letters(texts: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(1, np.int64), np.zeros(0, np.uint8)
     _, offsets, letters = whole.buffers()
     places = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
-    return places, np.frombuffer(letters, np.uint8) if letters is not None else np.zeros(0, np.uint8)
+    return places, np.frombuffer(letters, np.uint8) if letters is not None else np.zeros(
+        0, np.uint8
+    )
 
 
 def bucket_of(hashes: np.ndarray, bits: int) -> np.ndarray:
-    """(n,): which bucket rows are set aside in: the first bits of their hashes, so that rows that are alike are in one.
+    """(n,): which bucket rows are set aside in: the first bits of their hashes, so that rows that
+    are alike are in one.
 
     >>> bucket_of(np.array([[1 << 63, 0]], np.uint64), 1).tolist()
     [1]

@@ -1,11 +1,14 @@
-"""Sketches of the rows of a table: tell whether two tables share most of their rows, and nothing of any single row.
+"""Sketches of the rows of a table: tell whether two tables share most of their rows, and nothing of
+any single row.
 
-A sketch is a row of bits, each the last bit of the least of the hashes that one hash function gives the rows ("b-bit minwise hashing",
-Li and König 2010, with b = 1). Tables that share all rows agree in all bits, tables that share none in half of them, by chance. One bit
-of a least hash hardly says whose hash it is: whoever guesses a row cannot tell from the bits, much better than by tossing a coin,
-whether the table has it. The size does not depend on the number of records.
+A sketch is a row of bits, each the last bit of the least of the hashes that one hash function gives
+the rows ("b-bit minwise hashing", Li and König 2010, with b = 1). Tables that share all rows agree
+in all bits, tables that share none in half of them, by chance. One bit of a least hash hardly says
+whose hash it is: whoever guesses a row cannot tell from the bits, much better than by tossing a
+coin, whether the table has it. The size does not depend on the number of records.
 
-Only rows that occur once count: in a table of few different rows others would be alike without being of the same people.
+Only rows that occur once count: in a table of few different rows others would be alike without
+being of the same people.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ LEAST_BITS = 64
 LEAST_ROWS = 32
 """Rows that occur once, at least: of fewer a sketch would say too much, and too little."""
 SAMPLED = 1 << 12
-"""A sketch is of so many rows, up to twice as many, which are chosen by their hashes; smaller tables are taken whole."""
+"""A sketch is of so many rows, up to twice as many, which are chosen by their hashes; smaller
+tables are taken whole.
+"""
 SHARED = 1 / 3
 """Of the rows of both tables together: where two tables of one size share half of their rows."""
 CERTAIN = 5.0
@@ -36,7 +41,8 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def sampled_rows(table: pa.Table, records: int) -> np.ndarray:
-    """Return the (m, 2) hashes of those rows of a table, or of a part of one with `records` in all, that a sketch is made from.
+    """Return the (m, 2) hashes of those rows of a table, or of a part of one with `records` in all,
+    that a sketch is made from.
 
     All copies of a row are chosen, or none; the order of the columns makes no difference.
     """
@@ -49,11 +55,14 @@ def sampled_rows(table: pa.Table, records: int) -> np.ndarray:
     return np.concatenate(chosen)
 
 
-def sketch_of(names: Sequence[str], records: int, sampled: Iterable[np.ndarray]) -> dict[str, Any] | None:
-    """Return the sketch of a table from its sampled rows, part by part; None where too few rows occur once.
+def sketch_of(
+    names: Sequence[str], records: int, sampled: Iterable[np.ndarray]
+) -> dict[str, Any] | None:
+    """Return the sketch of a table from its sampled rows, part by part; None where too few rows
+    occur once.
 
-    Two levels are kept, of which the second has half of the rows: tables whose numbers of records differ by less than a factor of
-    two have one in common.
+    Two levels are kept, of which the second has half of the rows: tables whose numbers of records
+    differ by less than a factor of two have one in common.
     """
     rows, counts = np.unique(np.concatenate(list(sampled)), axis=0, return_counts=True)
     rows = rows[counts == 1]
@@ -82,11 +91,16 @@ def sketch_of_table(table: pa.Table) -> dict[str, Any] | None:
 
 
 def is_mostly_shared(one: Any, other: Any) -> bool:
-    """Return whether the tables of two sketches have most of their rows in common; False where one of them is no sketch."""
+    """Return whether the tables of two sketches have most of their rows in common; False where one
+    of them is no sketch.
+    """
     try:
         levels = one["levels"], other["levels"]
         for level in sorted(set(levels[0]) & set(levels[1])):
-            agreeing = [np.unpackbits(np.frombuffer(bytes.fromhex(each[level]), np.uint8)) for each in levels]
+            agreeing = [
+                np.unpackbits(np.frombuffer(bytes.fromhex(each[level]), np.uint8))
+                for each in levels
+            ]
             count = min(map(len, agreeing))
             if count < LEAST_BITS:
                 continue
@@ -99,7 +113,8 @@ def is_mostly_shared(one: Any, other: Any) -> bool:
 
 
 def _first_level(records: int) -> int:
-    """How many leading zeros the second lane of a hash must have, so that about `SAMPLED` rows, up to twice as many, do.
+    """How many leading zeros the second lane of a hash must have, so that about `SAMPLED` rows, up
+    to twice as many, do.
 
     >>> [_first_level(count) for count in (10, 8191, 8192, 10_000_000)]
     [0, 0, 1, 11]

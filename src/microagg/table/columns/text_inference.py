@@ -1,6 +1,8 @@
-"""Columns of files without types become typed: numbers, dates, or text to the letter, with what is missing set aside.
+"""Columns of files without types become typed: numbers, dates, or text to the letter, with what is
+missing set aside.
 
-What a cell cannot show in its type is kept as marks of its column (`marks.py`), so that what is written looks like what was read.
+What a cell cannot show in its type is kept as marks of its column (`marks.py`), so that what is
+written looks like what was read.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 @dataclass(frozen=True)
 class _Look:
-    """What a look at a column of texts tells, cell by cell; `text` is without blanks at both ends."""
+    """What a look at a column of texts tells, cell by cell; `text` is without blanks at both
+    ends.
+    """
 
     text: pa.ChunkedArray
     gaps: pa.ChunkedArray
@@ -98,11 +102,13 @@ class _Look:
 def quasi_column(
     name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A quasi-identifying column of text as what it means: numbers or dates if it holds nothing else but gaps and special codes.
+    """A quasi-identifying column of text as what it means: numbers or dates if it holds nothing
+    else but gaps and special codes.
 
-    Where it holds other things it stays text to the letter; where it is declared nominal or ordinal, too, unless numbers give back the
-    very same text. A column of numbers with some text among them is refused unless somebody says what that is. Dates are those by
-    ISO 8601, and by the pattern `dates` if it is told.
+    Where it holds other things it stays text to the letter; where it is declared nominal or
+    ordinal, too, unless numbers give back the very same text. A column of numbers with some text
+    among them is refused unless somebody says what that is. Dates are those by ISO 8601, and by the
+    pattern `dates` if it is told.
 
     >>> column = pa.chunked_array([["30", "NA", "40"]])
     >>> field, ages = quasi_column("age", column, ColumnSettings())
@@ -118,10 +124,17 @@ def quasi_column(
             return pa.field(name, numbers.type), numbers
         if not asked.special.get(name) and (days := _plain_days(column)) is not None:
             return pa.field(name, days.type, metadata=field_metadata(pattern=Pattern())), days
-    if kind in (None, Kind.NOMINAL) and not asked.na and not asked.special.get(name) and is_truth(column):
+    if (
+        kind in (None, Kind.NOMINAL)
+        and not asked.na
+        and not asked.special.get(name)
+        and is_truth(column)
+    ):
         return pa.field(name, column.type, metadata=field_metadata(typed=TextType("bool"))), column
     if kind is None and is_mere_text(
-        column, _anything_else(dates), frozenset({*asked.na, *map(str, asked.special.get(name, ()))})
+        column,
+        _anything_else(dates),
+        frozenset({*asked.na, *map(str, asked.special.get(name, ()))}),
     ):
         return pa.field(name, column.type), column
     look = _look(name, column, asked, dates)
@@ -129,10 +142,14 @@ def quasi_column(
         numbers = look.all_left(look.numbers)
         known = numbers or look.all_left(look.dates) or look.truths
         apart = _or(look.gaps, look.markers) if known else look.gaps
-        field, column = _as_text(name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL)
+        field, column = _as_text(
+            name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL
+        )
         same = as_same_numbers(column) if numbers else None
         return (
-            (field, column) if same is None else (pa.field(name, same.type, metadata=_missing(field)), same)
+            (field, column)
+            if same is None
+            else (pa.field(name, same.type, metadata=_missing(field)), same)
         )
     if look.truths:
         return _as_text(name, column, look, _or(look.gaps, look.markers))
@@ -145,7 +162,9 @@ def quasi_column(
 
 
 def _plain_days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Days by ISO 8601 and nothing else but null; None if there is anything to be said about them."""
+    """Days by ISO 8601 and nothing else but null; None if there is anything to be said about
+    them.
+    """
     return None if column.null_count == len(column) else cast_or_none(column, pa.date32())
 
 
@@ -160,15 +179,19 @@ def _are_numbers(column: pa.ChunkedArray) -> bool:
     if column.null_count == len(column):
         return False
     parts = (column.slice(0, 100), column)  # where some are not, one of the first mostly shows it
-    return all(pc.all(pc.match_substring_regex(part, NUMBER)).as_py() is not False for part in parts)
+    return all(
+        pc.all(pc.match_substring_regex(part, NUMBER)).as_py() is not False for part in parts
+    )
 
 
 def marks_of_text(
     name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
 ) -> dict[bytes, bytes] | None:
-    """The marks of a column that keeps its text to the letter: whether it means numbers, and whether NA and the like are gaps in it.
+    """The marks of a column that keeps its text to the letter: whether it means numbers, and
+    whether NA and the like are gaps in it.
 
-    Both are told with gaps and special codes set aside. Codes that begin with zeros ("007") are no numbers to reckon with.
+    Both are told with gaps and special codes set aside. Codes that begin with zeros ("007") are no
+    numbers to reckon with.
     """
     if not _may_be_more_than_text(column, name, asked, dates):
         return None
@@ -192,7 +215,8 @@ def marks_of_text(
 
 
 def as_same_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Texts as numbers where writing these gives back the very same texts; None where it does not.
+    """Texts as numbers where writing these gives back the very same texts; None where it does
+    not.
 
     >>> as_same_numbers(pa.chunked_array([["7", None]])).to_pylist(), as_same_numbers(pa.chunked_array([["07"]]))
     ([7, None], None)
@@ -230,13 +254,16 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return numbers
 
 
-def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None) -> _Look:
+def _look(
+    name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str | None = None
+) -> _Look:
     text = pc.utf8_trim_whitespace(column)
     numbers = _matches(text, NUMBER)
     levels = pa.array([str(level) for level in asked.levels.get(name, ())], pa.string())
     special = _coded(text, numbers, asked.special.get(name, ()))
     gaps = _or(
-        pc.fill_null(pc.equal(text, ""), True), _coded(text, numbers, [as_number(na) for na in asked.na])
+        pc.fill_null(pc.equal(text, ""), True),
+        _coded(text, numbers, [as_number(na) for na in asked.na]),
     )
     apart = _or(_or(special, gaps), pc.is_in(text, value_set=levels))
     markers = _and(_matches(text, MARKER), pc.invert(apart))
@@ -244,17 +271,22 @@ def _look(name: str, column: pa.ChunkedArray, asked: ColumnSettings, dates: str 
     return _Look(text, gaps, markers, special, left, numbers, dates or "")
 
 
-def _coded(text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedArray:
+def _coded(
+    text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]
+) -> pa.ChunkedArray:
     """Where a cell is one of these codes: to the letter, or the same number."""
     found = pc.is_in(text, value_set=pa.array([str(code) for code in codes], pa.string()))
     values = [float(code) for code in codes if not isinstance(code, str)]
     if values:
-        found = _or(found, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64())))
+        found = _or(
+            found, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64()))
+        )
     return found
 
 
 def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArray:
-    """Return a column of texts or numbers with null in place of these markers: to the letter, or the same number.
+    """Return a column of texts or numbers with null in place of these markers: to the letter, or
+    the same number.
 
     >>> without_markers(pa.chunked_array([["30", "-9.0", "k.A."]]), ["-9", "k.A."]).to_pylist()
     ['30', None, None]
@@ -264,23 +296,35 @@ def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArr
         text = pc.utf8_trim_whitespace(column)
         gone = _coded(text, _matches(text, NUMBER), codes)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        numbers = pa.array([float(code) for code in codes if not isinstance(code, str)], pa.float64())
+        numbers = pa.array(
+            [float(code) for code in codes if not isinstance(code, str)], pa.float64()
+        )
         gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
     else:
         return column
     return _without(column, gone)
 
 
-def _as_numbers(name: str, column: pa.ChunkedArray, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+def _as_numbers(
+    name: str, column: pa.ChunkedArray, look: _Look
+) -> tuple[pa.Field, pa.ChunkedArray]:
     apart = _or(look.gaps, look.markers)
-    if _any(_and(look.special, pc.invert(look.numbers))):  # codes that are no numbers need text beside them
+    # codes that are no numbers need text beside them
+    if _any(_and(look.special, pc.invert(look.numbers))):
         return _as_text(name, column, look, apart, numbers=True)
     numbers = parsed_numbers(_without(look.text, apart), name)
-    return pa.field(name, numbers.type, metadata=field_metadata(missing=_usual(look.text, apart))), numbers
+    return pa.field(
+        name, numbers.type, metadata=field_metadata(missing=_usual(look.text, apart))
+    ), numbers
 
 
 def _as_text(
-    name: str, column: pa.ChunkedArray, look: _Look, apart: pa.ChunkedArray, *, numbers: bool = False
+    name: str,
+    column: pa.ChunkedArray,
+    look: _Look,
+    apart: pa.ChunkedArray,
+    *,
+    numbers: bool = False,
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     told = _any(pc.and_(look.markers, pc.invert(apart)))
     kind = look.text_type(one_spelling=True)
@@ -295,7 +339,9 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     wrong = _first(_and(look.special, pc.invert(look.dates)))
     if wrong >= 0:
         _check_cell(
-            name, wrong, "a special code in a column of dates that is no date; name it with na instead"
+            name,
+            wrong,
+            "a special code in a column of dates that is no date; name it with na instead",
         )
     if look.follows_told:
         return _as_told_dates(name, look)
@@ -308,21 +354,27 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
     wrong = _first(pc.fill_null(pc.not_equal(written, first), False))
     if wrong >= 0:
         _check_cell(
-            name, wrong, f"a date in another pattern than before; write all alike, or say nominal=[{name!r}]"
+            name,
+            wrong,
+            f"a date in another pattern than before; write all alike, or say nominal=[{name!r}]",
         )
     pattern = Pattern.of(pc.drop_null(text)[0].as_py(), _longest_fraction(text))
     local = pc.replace_substring_regex(text, ZONE, "") if pattern.zone else text
     try:
         dates = pc.cast(local, pattern.type_without_zone)
     except pa.ArrowInvalid:
-        _check_cell(name, _first_no_date(local), "no date of the calendar; mend it or leave the record out")
+        _check_cell(
+            name, _first_no_date(local), "no date of the calendar; mend it or leave the record out"
+        )
     dates = pc.cast(dates, pattern.type)
     marks = field_metadata(missing=_usual(look.text, apart), pattern=pattern)
     return pa.field(name, dates.type, metadata=marks), dates
 
 
 def _as_told_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Dates by the pattern that was told. The days of a month are counted by writing each date again: Arrow takes the 31st of any."""
+    """Dates by the pattern that was told. The days of a month are counted by writing each date
+    again: Arrow takes the 31st of any.
+    """
     apart, pattern = _or(look.gaps, look.markers), Pattern(told=look.told)
     text = _without(look.text, apart)
     moments = pc.strptime(text, format=look.told, unit="s", error_is_null=True)
@@ -344,7 +396,9 @@ def _without_leading_zeros(text: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _longest_fraction(text: pa.ChunkedArray) -> int:
-    fraction = pc.replace_substring_regex(pc.replace_substring_regex(text, ZONE, ""), r"^[^.]*\.?", "")
+    fraction = pc.replace_substring_regex(
+        pc.replace_substring_regex(text, ZONE, ""), r"^[^.]*\.?", ""
+    )
     return pc.max(pc.utf8_length(fraction)).as_py() or 0
 
 
@@ -359,7 +413,9 @@ def _first_no_date(text: pa.ChunkedArray) -> int:
 
 
 def _check_mixed(name: str, look: _Look, *, numeric: bool) -> None:
-    """Refuse a column in which at least half of the values are numbers, or dates, and others are text; never take it for text."""
+    """Refuse a column in which at least half of the values are numbers, or dates, and others are
+    text; never take it for text.
+    """
     infinite = _matches(look.text, INFINITE)
     judged = _and(look.left, pc.invert(_matches(look.text, LIKE_MISSING)))
     half = (pc.sum(judged).as_py() or 0) / 2.0
@@ -376,7 +432,8 @@ def _check_mixed(name: str, look: _Look, *, numeric: bool) -> None:
 
 def _what_to_say(name: str) -> str:
     return (
-        f"mend it, or say what it is: special={{{name!r}: '…'}} for a code such as not applicable, na=['…'] for a missing value, "
+        f"mend it, or say what it is: special={{{name!r}: '…'}} for a code such as not "
+        f"applicable, na=['…'] for a missing value, "
         f"nominal=[{name!r}] if the column holds categories"
     )
 
@@ -403,7 +460,9 @@ def _missing(field: pa.Field) -> dict[bytes, bytes] | None:
 
 
 def _usual(text: pa.ChunkedArray, apart: pa.ChunkedArray) -> str:
-    """The most frequent of the texts that mean missing; of equally frequent ones the first in order."""
+    """The most frequent of the texts that mean missing; of equally frequent ones the first in
+    order.
+    """
     counts = pc.value_counts(pc.fill_null(pc.filter(text, apart), "")).to_pylist()
     return min(((-each["counts"], each["values"]) for each in counts), default=(0, ""))[1]
 

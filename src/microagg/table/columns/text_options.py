@@ -1,4 +1,6 @@
-"""What can be said of a file of separated text, declared once for reading and once for writing. No arrays are imported here."""
+"""What can be said of a file of separated text, declared once for reading and once for writing. No
+arrays are imported here.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,25 @@ NO_ENCODINGS = {
 """What Python calls encodings of text and no file of records is in."""
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 DIRECTIVES = {
-    "d": r"\d{1,2}", "m": r"\d{1,2}", "Y": r"\d{4}", "y": r"\d{2}", "H": r"\d{1,2}", "M": r"\d{1,2}", "S": r"\d{1,2}", "b": "[A-Za-z]{3}",
-    "B": "[A-Za-z]{3,9}", "j": r"\d{1,3}",
-}  # fmt: skip
+    "d": r"\d{1,2}",
+    "m": r"\d{1,2}",
+    "Y": r"\d{4}",
+    "y": r"\d{2}",
+    "H": r"\d{1,2}",
+    "M": r"\d{1,2}",
+    "S": r"\d{1,2}",
+    "b": "[A-Za-z]{3}",
+    "B": "[A-Za-z]{3,9}",
+    "j": r"\d{1,3}",
+}
 """What a pattern of dates may hold after a percent sign, and what stands in cells there."""
 CLOCK = set("HMS")
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A parameter that takes one of a few letters, which may be given by name where a shell makes them hard to type.
+    """A parameter that takes one of a few letters, which may be given by name where a shell makes
+    them hard to type.
 
     >>> Letter("delimiter", "what separates columns", {",": "comma", "\\t": "tab"}).parse("tab")
     '\\t'
@@ -64,7 +75,11 @@ class Letter:
         if value is None:
             return None
         for letter, word in self.letters.items():
-            if isinstance(value, str) and value in (letter, word, letter.encode("unicode_escape").decode()):
+            if isinstance(value, str) and value in (
+                letter,
+                word,
+                letter.encode("unicode_escape").decode(),
+            ):
                 return letter
         raise InputError(f"{self.name} must be {self.describes}.")
 
@@ -81,7 +96,9 @@ class RowCount:
     help: str
     default: None = None
     describes: str = "a whole number of rows, 0 or more"
-    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "integer", "minimum": 0})
+    json_schema: Mapping[str, Any] = field(
+        default_factory=lambda: {"type": "integer", "minimum": 0}
+    )
     metavar: str = "NUMBER"
 
     def parse(self, value: Any) -> int | None:
@@ -129,7 +146,8 @@ class DatePattern:
     help: str
     default: None = None
     describes: str = (
-        "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if there are times"
+        "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if "
+        "there are times"
     )
     json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
@@ -147,7 +165,8 @@ class DatePattern:
                     and len(re.sub("%.", "", value)) < 2
                 ):
                     raise InputError(
-                        f"{self.name} cannot be {value}: such dates could not be told from numbers; put signs between their parts."
+                        f"{self.name} cannot be {value}: such dates could not be told "
+                        f"from numbers; put signs between their parts."
                     )
                 return value
         raise InputError(f"{self.name} must be {self.describes}.")
@@ -183,28 +202,36 @@ GROUPING = {
 
 HEADER = OptionalBool(
     "header",
-    "Whether the first row of a csv file holds the names of the columns; without, they are 1, 2, 3 and so on.",
+    "Whether the first row of a csv file holds the names of the columns; without, they "
+    "are 1, 2, 3 and so on.",
 )
 SKIP_ROWS = RowCount(
     "skip_rows",
-    "How many rows of a text or Excel file to pass over before the one with the names of the columns.",
+    "How many rows of a text or Excel file to pass over before the one with the names of "
+    "the columns.",
 )
-DECIMAL = Letter("decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS)
+DECIMAL = Letter(
+    "decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS
+)
 THOUSANDS = Letter(
     "thousands",
     "What groups the digits of the numbers of a text file: . or , or blank, for example.",
     GROUPING,
 )
-DATES = DatePattern("dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y.")
+DATES = DatePattern(
+    "dates", "How dates of a text file are written besides 2024-01-31, such as %d.%m.%Y."
+)
 READING = (
     HEADER,
     SKIP_ROWS,
     Encoding(
-        "encoding", "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given."
+        "encoding",
+        "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given.",
     ),
     Letter(
         "delimiter",
-        "What separates the columns of a text file: a comma, semicolon, tab or pipe; found out if not given.",
+        "What separates the columns of a text file: a comma, semicolon, tab or pipe; "
+        "found out if not given.",
         DELIMITERS,
     ),
     DECIMAL,
@@ -219,7 +246,11 @@ WRITING = (
         "What separates the columns of a text file to write; as in the input if not given.",
         DELIMITERS,
     ),
-    Letter("decimal", "The decimal sign in a text file to write; as in the input if not given.", DECIMALS),
+    Letter(
+        "decimal",
+        "The decimal sign in a text file to write; as in the input if not given.",
+        DECIMALS,
+    ),
     Letter(
         "thousands",
         "What groups digits in a text file to write, in columns where the input groups them.",
@@ -239,8 +270,14 @@ WRITING = (
 )
 """What can be said of a text file to be written."""
 OPTIONS: dict[str, Any] = {
-    "delimiter": ",", "encoding": UTF8, "decimal": ".", "thousands": "", "dates": None, "line_end": "lf", "escape_formulas": False,
-}  # fmt: skip
+    "delimiter": ",",
+    "encoding": UTF8,
+    "decimal": ".",
+    "thousands": "",
+    "dates": None,
+    "line_end": "lf",
+    "escape_formulas": False,
+}
 """How a text file is written if nobody says so."""
 
 

@@ -1,4 +1,6 @@
-"""Texts of a file without types that are numbers, or true and false: to the letter in text files, values in files with types."""
+"""Texts of a file without types that are numbers, or true and false: to the letter in text files,
+values in files with types.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def number_type(numbers: pa.ChunkedArray, *, one_spelling: bool) -> TextType | N
     spelled in two ways: categories that differ must stay different.
     """
     digits = pc.replace_substring_regex(
-        pc.replace_substring_regex(pc.replace_substring_regex(numbers, "[eE].*$", ""), r"[^\d]", ""),
+        pc.replace_substring_regex(
+            pc.replace_substring_regex(numbers, "[eE].*$", ""), r"[^\d]", ""
+        ),
         "^0+",
         "",
     )

@@ -11,8 +11,14 @@ import pyarrow as pa
 from microagg.table.columns.arrow import compute as pc
 
 NANOSECONDS = {
-    "D": 86_400_000_000_000, "h": 3_600_000_000_000, "min": 60_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1,
-}  # fmt: skip
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "min": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
+}
 COUNTED = ("D", "s", "ms", "us", "ns")
 
 
@@ -39,7 +45,8 @@ def unit_of(kind: Any) -> str:
 
 
 def ticks_of(column: pa.ChunkedArray) -> np.ndarray:
-    """(n,) int64: how many units of its type each value is from the beginning; 0 where it is missing.
+    """(n,) int64: how many units of its type each value is from the beginning; 0 where it is
+    missing.
 
     >>> import datetime
     >>> ticks_of(pa.chunked_array([[datetime.date(1970, 1, 3), None]])).tolist()
@@ -61,7 +68,8 @@ def of_ticks(ticks: np.ndarray, kind: pa.DataType, missing: np.ndarray | None = 
 
 
 def resolution_by(divisor: int | None, unit: str) -> Resolution:
-    """The largest of day, hour, minute, second, ms, us and ns that divides all ticks, by their greatest common divisor; None for no ticks.
+    """The largest of day, hour, minute, second, ms, us and ns that divides all ticks, by their
+    greatest common divisor; None for no ticks.
 
     >>> resolution_by(3600, "s"), resolution_by(86400000, "ms").unit
     (Resolution(unit='s', step=3600), 'D')
@@ -78,7 +86,9 @@ def since(ticks: np.ndarray, origin: int) -> np.ndarray:
 
 
 def on_the_wall(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """What the clocks of a column's zone show; None where these do not tell all of its stamps apart."""
+    """What the clocks of a column's zone show; None where these do not tell all of its stamps
+    apart.
+    """
     try:
         local = pc.local_timestamp(column)
     except pa.ArrowInvalid:  # a zone that this machine does not know
@@ -88,12 +98,15 @@ def on_the_wall(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def from_the_wall(local: Any, kind: Any) -> Any:
-    """Stamps of a zone from what its clocks show; hours that come twice are taken for the first, skipped ones for the next there is."""
+    """Stamps of a zone from what its clocks show; hours that come twice are taken for the first,
+    skipped ones for the next there is.
+    """
     return pc.assume_timezone(local, kind.tz, ambiguous="earliest", nonexistent="latest")
 
 
 def tick_of(code: Any, kind: Any) -> int | None:
-    """The ticks of a date or time that was given by itself, as an object of Python or as text; None if it is none.
+    """The ticks of a date or time that was given by itself, as an object of Python or as text; None
+    if it is none.
 
     >>> tick_of("1970-01-03", pa.date32())
     2
