@@ -76,7 +76,9 @@ SETTINGS = asked("plain", keep=["id", "w"])
 def writing() -> list[Any]:
     """All modules that set pieces aside."""
     ours = [module for name, module in sys.modules.items() if name.startswith("microagg.")]
-    found = [module for module in ours if hasattr(module, "write_piece") and module is not spill]
+    found = [
+        module for module in ours if hasattr(module, "write_spill_file") and module is not spill
+    ]
     assert {
         module.__name__ for module in (block_plan, block_output, block_stats, verification)
     } <= {each.__name__ for each in found}
@@ -263,7 +265,7 @@ def test_spill_is_for_nobody_else_and_goes(
         return told
 
     for module in writing():
-        monkeypatch.setattr(module, "write_piece", looking)
+        monkeypatch.setattr(module, "write_spill_file", looking)
     (tmp_path / "elsewhere").mkdir()
     mask = os.umask(0)
     try:
@@ -348,14 +350,14 @@ def test_resuming_does_only_what_was_not_done(
     in_passes(monkeypatch, source, target, threads=1, **SETTINGS)
     whole = contents(target)
     worked: list[str] = []
-    before = block_plan.write_piece
+    before = block_plan.write_spill_file
 
     def counting(path: str, *more: Any) -> Any:
         worked.append(Path(path).name)
         return before(path, *more)
 
     for module in writing():
-        monkeypatch.setattr(module, "write_piece", counting)
+        monkeypatch.setattr(module, "write_spill_file", counting)
     in_passes(monkeypatch, source, target, threads=1, **SETTINGS)
     pieces = len(worked)
     assert pieces > 60, "of every pass"
@@ -371,7 +373,7 @@ def test_resuming_does_only_what_was_not_done(
         worked.clear()
         with pytest.MonkeyPatch.context() as patch:
             for module in writing():
-                patch.setattr(module, "write_piece", killed)
+                patch.setattr(module, "write_spill_file", killed)
             patch.setattr(spill, "_remove", lambda _: None)  # as if killed
             with pytest.raises(SystemExit):
                 in_passes(patch, source, target, threads=1, **SETTINGS)
