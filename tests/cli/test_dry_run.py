@@ -70,6 +70,7 @@ def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None
     ]
     plan = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--dry-run", "--json").out)
     assert not (tmp_path / "out.csv").exists()
+    assert plan["dry_run"] is True
     done = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--json").out)
     assert {each["name"]: each["role"] for each in plan["columns"]} == done["roles"]
     assert plan["records"] == done["records"]

@@ -29,7 +29,9 @@ def test_the_largest_sample_is_the_largest_below_the_table(
     """The first has 400 records, or 4 k; each further one has twice as many."""
     monkeypatch.setattr(estimate, "ENOUGH", float("inf"))  # however busy the machine is
     problem = Problem.of(np.arange(float(records)).reshape(-1, 1), k)
-    expected = estimate.search_estimate(method_named("mdav"), problem, {"leftovers": "block"}, seed=0)
+    expected = estimate.search_estimate(
+        method_named("mdav"), problem, {"leftovers": "block"}, seed=0
+    )
     assert expected.sample == sample
     assert expected.seconds is not None
     assert expected.seconds >= 0.0

@@ -21,7 +21,9 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def release(way: str, monkeypatch: pytest.MonkeyPatch, folder: Path, table: pa.Table, **more: Any) -> Any:
+def release(
+    way: str, monkeypatch: pytest.MonkeyPatch, folder: Path, table: pa.Table, **more: Any
+) -> Any:
     source, target = folder / "in.parquet", folder / "out.parquet"
     parquet.write_table(table, source)
     return run_in(way, monkeypatch, source, target, **SETTINGS, **more)

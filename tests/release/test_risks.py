@@ -159,6 +159,23 @@ class TestDominanceOfMixedTables:
         assert self.notes(self.WAGE, values)
         assert not self.notes((Variable("wage", origin=10**17),), values)
 
+    @pytest.mark.parametrize(("origin", "dominates"), [(-100, True), (100, False), (0, False)])
+    def test_notes_count_from_zero_on_either_side(self, origin: int, dominates: bool) -> None:
+        wage = (Variable("wage", origin=origin),)
+        assert bool(self.notes(wage, [[100.0], [100.0], [100.0], [0.0]])) is dominates
+
+    @pytest.mark.parametrize(
+        ("weights", "dominates"),
+        [([1, 1, 1, 1], False), ([9, 9, 9, 1], False), ([1, 1, 1, 9], True)],
+    )
+    def test_a_record_makes_up_its_weighted_value(
+        self, weights: list[int], dominates: bool
+    ) -> None:
+        cells = Cells.plain(np.array([[1.0], [1.0], [1.0], [2.0]]), ["wage"])
+        labels = np.zeros(4, np.int32)
+        notes = notes_on_disclosure(4, cells, labels, labels, None, np.array(weights, float))
+        assert any("dominates" in note for note in notes) is dominates
+
     @pytest.mark.parametrize("origin", [0, 6, 1000])
     def test_the_measure_counts_from_zero_too(self, origin: int) -> None:
         values = np.array([[0.0], [0.0], [0.0], [9.0]])

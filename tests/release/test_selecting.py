@@ -16,7 +16,10 @@ import microagg as ma
 import small_blocks
 from beyond import in_passes
 from microagg.files.commit.writing import write_table
+from microagg.release.selecting import expand_patterns
+from microagg.release.settings import Settings
 from microagg.studies.repeating import repeat_file
+from microagg.table.patterns import expand_names
 
 rng = np.random.default_rng(5)
 TABLE = pa.table(
@@ -109,3 +112,17 @@ def test_other_commands_take_patterns(tmp_path: Path) -> None:
     found = ma.assess(TABLE, release.table, quasi="q[12]", keep="t*", known="q1")
     assert found.pair.quasi == ("q1", "q2")
     assert ma.compare(TABLE, ks=[3], methods="mdav", quasi="q[12]").quasi == ("q1", "q2")
+
+
+def test_names_are_taken_as_they_are_before_they_are_patterns() -> None:
+    assert expand_names(["nothing"], ["age"], "quasi") == ("nothing",)
+    assert expand_names(["q*"], ["q*", "q1"], "quasi") == ("q*",)
+    assert expand_names(["q*"], ["q1", "q2", "age"], "quasi", among=["q2"]) == ("q2",)
+    with pytest.raises(ma.InputError, match="quasi"):
+        expand_names(["z*"], ["q1", "age"], "quasi")
+
+
+def test_weight_and_unit_are_not_taken_by_a_pattern() -> None:
+    settings = Settings.of(k=5, quasi="q*", weight="q_w", unit="q_u")
+    assert expand_patterns(settings, ["q1", "q_w", "q_u"]).quasi == ("q1",)
+    assert expand_patterns(Settings.of(k=5, quasi="q*"), ["q1", "q_w"]).quasi == ("q1", "q_w")
