@@ -11,7 +11,7 @@ import pytest
 
 from microagg.errors import Cancelled
 from microagg.pipeline import parquet_parts, row_order
-from microagg.pipeline.block_plan import go_on
+from microagg.pipeline.block_tasks import go_on
 from microagg.pipeline.text_intake import in_tables_of
 from microagg.runtime.executor import ThreadExecutor, cancel_scope
 

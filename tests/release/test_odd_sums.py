@@ -19,7 +19,7 @@ from beyond import WAYS, run_in
 from microagg.errors import OnlyInMemoryError
 from microagg.pipeline.memory_budget import check_out_of_core
 from microagg.release.settings import Settings
-from microagg.release.weighting import change_of_weights, percents_of
+from microagg.release.weight_totals import WeightTotals
 
 
 def manifest_of(
@@ -47,15 +47,15 @@ def test_percents_have_the_sign_of_the_change() -> None:
         "none": [parts(0.0), parts(1.0)],
         "crossing": [parts(-10.0), parts(5.0)],
     }
-    assert percents_of(totals) == {
+    assert WeightTotals(totals).percents == {
         "up": 10.0,
         "down": -10.0,
         "less debt": 10.0,
         "more debt": -20.0,
         "crossing": 150.0,
     }
-    assert change_of_weights(totals) == 0.25
-    assert change_of_weights({}) == 0.0
+    assert WeightTotals(totals).change == 0.25
+    assert WeightTotals().change == 0.0
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -426,7 +426,7 @@ def assess_files(
 
 def _release_of(path: str | Path, quasi: Sequence[str], **reading: Any) -> Any:
     try:
-        return read_release(path, quasi, reading.pop("asked"), **reading)
+        return read_release(path, quasi, reading.pop("settings"), **reading)
     except InputError as error:
         message = str(error)
         raise InputError(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.release.report.building import build_document
 from microagg.release.report.document import (
     Document,
@@ -38,18 +38,19 @@ FORMS = {"html": to_html, "markdown": to_markdown, "json": to_json}
 
 def measure(name: str, side: str, unit: str = "percent", of: str = "pair") -> Measure:
     return Measure(
-        name,
-        f"the {name}",
-        side,
-        unit,
-        True,
-        0.0,
-        100.0,
-        "nothing.",
-        "everything",
-        f"source of {name}",
-        lambda pair: Figure(0.0),
-        of,
+        name=name,
+        title=f"the {name}",
+        side=side,
+        unit=unit,
+        lower_is_better=True,
+        lowest=0.0,
+        highest=100.0,
+        zero_means="nothing.",
+        highest_means="everything",
+        source=f"source of {name}",
+        compute=lambda pair: Figure(0.0),
+        basis=Basis.SAMPLE,
+        of=of,
     )
 
 

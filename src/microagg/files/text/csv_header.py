@@ -30,6 +30,7 @@ def delimiter_in(header: str, usual: str) -> str:
 
 
 def line_end_of(header: str) -> str:
+    """Return the name of the line end of a header; "lf" where it has none."""
     return next((word for word in ("crlf", "lf", "cr") if header.endswith(LINE_ENDS[word])), "lf")
 
 

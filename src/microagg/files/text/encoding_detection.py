@@ -45,6 +45,7 @@ UNUSED_IN_CP1252 = "\udc81\udc8d\udc8f\udc90\udc9d"
 
 
 def blocks_of(content: Path | pa.Buffer, skipped: int = 0) -> Iterator[bytes]:
+    """Yield the bytes of a file or buffer in blocks, after those that are skipped."""
     if isinstance(content, Path):
         with content.open("rb") as file:
             file.seek(skipped)
@@ -156,6 +157,7 @@ def _first_wrong(text: str) -> int:
 
 
 def check_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset: int) -> NoReturn:
+    """Refuse a file whose bytes at an offset are not in its encoding."""
     raise InputError(
         f"{str(path)!r} is not in {encoding} ({position_of(content, offset)}); say "
         "encoding='…' with the one that it is in."
@@ -179,6 +181,7 @@ def check_other_files(path: Path, first: bytes) -> None:
 
 
 def check_zeros(path: Path, offset: int) -> NoReturn:
+    """Refuse a file with zero bytes."""
     raise InputError(
         f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
         "no text; mend it, or say its encoding='…'."

@@ -41,6 +41,7 @@ def _matches(column: Any, pattern: str) -> Any:
 
 
 def escaped_column(column: Any) -> Any:
+    """Put an apostrophe before texts that a spreadsheet would run."""
     from microagg.table.columns.arrow import compute
 
     with_mark = compute.binary_join_element_wise("'", column, "")
