@@ -1,37 +1,47 @@
-"""Check a bound certificate: "no grouping of these records into groups of at least k loses less than this".
+"""Check a bound certificate: "no grouping of these records into groups of at least k loses less
+than this".
 
-This file is meant to be read. It shares no code with the solver that writes certificates, and runs alone:
-`python verify_bound.py CERT DATA` (or `microagg verify-bound CERT DATA`): exit code 0 the claim holds, 3 it does not, 2 unreadable.
+This file is meant to be read. It shares no code with the solver that writes certificates, and runs
+alone: `python verify_bound.py CERT DATA` (or `microagg verify-bound CERT DATA`): exit code 0 the
+claim holds, 3 it does not, 2 unreadable.
 
-**What is claimed.** The loss of a grouping is the sum of cost(S) over its groups S, where cost(S) is the sum of squared
-distances of the members to their mean, which equals (1/|S|) Σ_{i<j in S} d²_ij. Splitting a group of 2k or more records never
-raises the loss, so some best grouping has only groups with k <= |S| <= 2k-1. A certificate gives a number pi_i for each
-record, and *cuts*: sets c of 2m+1 records with a penalty p_c >= 0. Suppose that for EVERY set S of k to 2k-1 records
+**What is claimed.** The loss of a grouping is the sum of cost(S) over its groups S, where cost(S)
+is the sum of squared distances of the members to their mean, which equals (1/|S|) Σ_{i<j in S}
+d²_ij. Splitting a group of 2k or more records never raises the loss, so some best grouping has only
+groups with k <= |S| <= 2k-1. A certificate gives a number pi_i for each record, and *cuts*: sets c
+of 2m+1 records with a penalty p_c >= 0. Suppose that for EVERY set S of k to 2k-1 records
 
     (*)    v(S) = Σ_{i in S} pi_i - Σ_c p_c·floor(|S ∩ c|/2) - cost(S)  <=  0.
 
-Add (*) over the groups of a grouping. Each record is in one group, and the groups share out the 2m+1 records of a cut, so that
-Σ_S floor(|S ∩ c|/2) <= m. Hence loss >= Σ_i pi_i - Σ_c p_c·m, whatever the grouping: the claim may not exceed this sum.
-How pi and cuts were found does not matter. All there is to check is (*), and that the data are those of the certificate.
+Add (*) over the groups of a grouping. Each record is in one group, and the groups share out the
+2m+1 records of a cut, so that Σ_S floor(|S ∩ c|/2) <= m. Hence loss >= Σ_i pi_i - Σ_c p_c·m,
+whatever the grouping: the claim may not exceed this sum. How pi and cuts were found does not
+matter. All there is to check is (*), and that the data are those of the certificate.
 
-**How every S is checked without listing all.** Take one size s. Put on each pair of records the weight
-w_ij = d²_ij/s - (pi_i + pi_j)/(s-1) + Σ_{c holding i and j} p_c/o_c, with o_c the largest odd number not above min(2m+1, s).
-The pairs inside S then sum to w(S) <= -v(S): costs and pi come out exactly; t = |S ∩ c| records of a cut make t(t-1)/2
-pairs, and t(t-1)/2 divided by o_c is at most floor(t/2), because t odd has (t-1)/2·t and t <= o_c, and t even has t/2·(t-1) and
-t-1 <= o_c. So a set that breaks (*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose weights to the
-others (its *star*) sum to the most. The stars sum to 2w(S), so the largest is at least 2w(S)/t, and what is left has
-w <= w(S)·(t-2)/t: negative again. Going on, every S with w(S) < 0 is reached from a pair with w < 0 by adding one record at a
-time, through sets that are all negative, and each time the record added is the one that would be taken out again. Among equal stars the
-highest record number is taken out, so each set has exactly one set that it comes from and is met exactly once.
-At full size s the sets met are compared with (*) itself. Sets that are not met satisfy (*).
+**How every S is checked without listing all.** Take one size s. Put on each pair of records the
+weight w_ij = d²_ij/s - (pi_i + pi_j)/(s-1) + Σ_{c holding i and j} p_c/o_c, with o_c the largest
+odd number not above min(2m+1, s). The pairs inside S then sum to w(S) <= -v(S): costs and pi come
+out exactly; t = |S ∩ c| records of a cut make t(t-1)/2 pairs, and t(t-1)/2 divided by o_c is at
+most floor(t/2), because t odd has (t-1)/2·t and t <= o_c, and t even has t/2·(t-1) and t-1 <= o_c.
+So a set that breaks (*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose
+weights to the others (its *star*) sum to the most. The stars sum to 2w(S), so the largest is at
+least 2w(S)/t, and what is left has w <= w(S)·(t-2)/t: negative again. Going on, every S with w(S) <
+0 is reached from a pair with w < 0 by adding one record at a time, through sets that are all
+negative, and each time the record added is the one that would be taken out again. Among equal stars
+the highest record number is taken out, so each set has exactly one set that it comes from and is
+met exactly once. At full size s the sets met are compared with (*) itself. Sets that are not met
+satisfy (*).
 
-**Rounding.** Weights are rounded down to whole multiples of a power of two and kept as 64-bit integers, so sums and ties along the
-way are exact (weights too large to occur in a negative set are lowered to `cap` first; lowering a weight only makes more sets be met). What remains is the
-rounding of the weights and of v(S), at most `error`, and it must not exceed half of eps = 1e-9·SST/n. Sets are let pass with v(S)
-up to eps as computed, thus 1.5·eps in truth; a grouping has at most n/k groups; so n/k·1.5·eps is taken off the sum.
+**Rounding.** Weights are rounded down to whole multiples of a power of two and kept as 64-bit
+integers, so sums and ties along the way are exact (weights too large to occur in a negative set are
+lowered to `cap` first; lowering a weight only makes more sets be met). What remains is the rounding
+of the weights and of v(S), at most `error`, and it must not exceed half of eps = 1e-9·SST/n. Sets
+are let pass with v(S) up to eps as computed, thus 1.5·eps in truth; a grouping has at most n/k
+groups; so n/k·1.5·eps is taken off the sum.
 
-**Limits.** Memory is 8n² bytes: not above 20,000 records. Where more than 50 million sets would have to be met the answer is
-"not confirmed". Time is about n nanoseconds times a small factor for each set met.
+**Limits.** Memory is 8n² bytes: not above 20,000 records. Where more than 50 million sets would
+have to be met the answer is "not confirmed". Time is about n nanoseconds times a small factor for
+each set met.
 """
 
 from __future__ import annotations
@@ -59,7 +69,8 @@ Cuts = list[tuple[list[int], float]]  # records and penalty of each
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker found: `worst` is the largest v(S) among the sets compared with (*), 0 where none exceeds it.
+    """What the checker found: `worst` is the largest v(S) among the sets compared with (*), 0
+    where none exceeds it.
 
     >>> verdict = check_certificate({"format": "something else"}, np.zeros((4, 1)))
     >>> verdict.holds, verdict.reason
@@ -92,7 +103,8 @@ loss of at least 12.5 % (SSE 2.5).
         weighed = ", ".join(f"{times:g}" for times in self.importance)
         scale = f"{self.scale}, squares counted {weighed} times" if weighed else self.scale
         return (
-            f"Proven: every grouping of these {self.records} records by {columns} (scale {scale}) into groups of at least "
+            f"Proven: every grouping of these {self.records} records by {columns} (scale "
+            f"{scale}) into groups of at least "
             f"{self.k} has an information loss of at least {self.il:.6g} % (SSE {self.sse:.10g})."
         )
 
@@ -121,7 +133,8 @@ def verify(certificate: Path, data: Path) -> Verdict:
 
 
 def check_certificate(content: Any, values: np.ndarray) -> Verdict:
-    """Check a certificate that has been read already; `values` are the n x d numbers before scaling.
+    """Check a certificate that has been read already; `values` are the n x d numbers before
+    scaling.
 
     >>> certificate = {"format": "microagg-bound/1", "k": 2, "records": 4, "pi": [0.25, 0.25, 0.25, 0.25], "cuts": [],
     ...                "claim": {"sse": 0.999, "il": 99.9 / 101}}
@@ -229,7 +242,9 @@ def _check_size(
 
 
 def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float) -> np.ndarray:
-    """w of all pairs, each raised by its part of eps, as integers; 0 on the diagonal. v(S) > eps still makes w(S) < 0."""
+    """w of all pairs, each raised by its part of eps, as integers; 0 on the diagonal. v(S) > eps
+    still makes w(S) < 0.
+    """
     n, d = points.shape
     pairs = size * (size - 1) // 2
     cap = pairs * 2.0 * float(np.abs(pi).max()) / (size - 1)  # no weight is below -cap/pairs
@@ -250,7 +265,9 @@ def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: flo
 
 
 def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.ndarray]:
-    """All sets of `size` records with w(S) < 0, each once: arrays of a row of record numbers per set."""
+    """All sets of `size` records with w(S) < 0, each once: arrays of a row of record numbers per
+    set.
+    """
     step = 1 + CELLS // len(weights)
     for low in range(0, len(weights), step):
         first, second = np.nonzero(np.triu(weights[low : low + step] < 0, low + 1))
@@ -274,7 +291,9 @@ def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.n
 def _extended(
     weights: np.ndarray, sets: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The negative sets with one record more whose added record is the one that would be taken out again."""
+    """The negative sets with one record more whose added record is the one that would be taken
+    out again.
+    """
     stars = weights[sets[:, 0]]  # of every record to each set
     for column in sets.T[1:]:
         stars += weights[column]
@@ -296,7 +315,9 @@ def _costs(points: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
-    """The scaled points, after making sure that data and scaling are those that the certificate names."""
+    """The scaled points, after making sure that data and scaling are those that the certificate
+    names.
+    """
     _require(values.ndim == 2 and len(values) == n, "the data have another number of records.")
     d = values.shape[1]
     columns = _columns(data)
@@ -333,7 +354,9 @@ def _mean_places(column: np.ndarray) -> np.ndarray:
 
 
 def _scaling(values: np.ndarray, scale: str) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and width of each column; where quartiles coincide the standard deviation serves, in constant columns 1."""
+    """Centre and width of each column; where quartiles coincide the standard deviation serves,
+    in constant columns 1.
+    """
     low, spread = values.min(axis=0), np.ptp(values, axis=0)
     unit = (values - low) / np.where(spread > 0.0, spread, 1.0)
     deviation = spread * np.sqrt(_means(np.square(unit - _means(unit))))
@@ -393,7 +416,9 @@ def _cut(cut: Any, n: int) -> tuple[list[int], float]:
 
 
 def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
-    """The named columns of a CSV or Parquet file; without names, all of a .npy file or of a CSV without a header."""
+    """The named columns of a CSV or Parquet file; without names, all of a .npy file or of a CSV
+    without a header.
+    """
     try:
         if columns is None and path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
@@ -408,7 +433,8 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
         counted = [
             str(place) for place in range(columns is not None, len(rows[0]) + (columns is not None))
         ]
-        # columns that are named 1, 2, 3 and not in the first row are those of a file without a header
+        # columns that are named 1, 2, 3 and not in the first row are those of a file without a
+        # header
         nameless = columns is None or (
             set(columns) <= set(counted) and not set(columns) <= set(rows[0])
         )
@@ -426,7 +452,9 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the certificate and data files named on the command line; print one sentence, return the exit code."""
+    """Check the certificate and data files named on the command line; print one sentence, return
+    the exit code.
+    """
     if len(arguments) != 2:
         print("usage: python verify_bound.py CERTIFICATE DATA", file=sys.stderr)
         return 2

@@ -1,9 +1,11 @@
-"""Column generation: better and better prices, each a proof, from linear programs over a few of the possible groups.
+"""Column generation: better and better prices, each a proof, from linear programs over a few of
+the possible groups.
 
-A linear program over the groups known so far gives prices that are right for those and too high for others. On the way from
-the best proof to these prices a point is chosen (in-out smoothing), and all sets that are too cheap there are listed: they
-become known, and lowering the prices on them makes a new proof. Where the program splits groups among an odd number of records,
-cuts forbid it: first on triples, then on five and seven records.
+A linear program over the groups known so far gives prices that are right for those and too high for
+others. On the way from the best proof to these prices a point is chosen (in-out smoothing), and all
+sets that are too cheap there are listed: they become known, and lowering the prices on them makes a
+new proof. Where the program splits groups among an odd number of records, cuts forbid it: first on
+triples, then on five and seven records.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ def costs_of_groups(points, members, offsets):
 
 @kernel
 def _some_of_each(n, members, offsets, order, per_record, most):
-    """The first sets in this order, leaving out those whose members are all in enough sets already."""
+    """The first sets in this order, leaving out those whose members are all in enough sets
+    already.
+    """
     used = np.zeros(n, np.int64)
     chosen = np.empty(min(most, order.shape[0]), np.int64)
     number = 0
@@ -71,10 +75,12 @@ def _some_of_each(n, members, offsets, order, per_record, most):
 
 
 class Climb:
-    """A proof that gets better with every `step`. Points are centred and in units in which prices are near 1.
+    """A proof that gets better with every `step`. Points are centred and in units in which
+    prices are near 1.
 
-    `best` are the prices of the best proof and `value` what they prove; `cost` is the optimum over the groups known, above
-    which `value` cannot get before more groups are known. `finished` says that nothing more can be gained.
+    `best` are the prices of the best proof and `value` what they prove; `cost` is the optimum over
+    the groups known, above which `value` cannot get before more groups are known. `finished` says
+    that nothing more can be gained.
     """
 
     def __init__(
@@ -196,7 +202,9 @@ def taken(
 
 
 def _around_each(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each record with its nearest: groups of k, k + 1, ..., 2k - 1 as far as the lists go, record by record."""
+    """Each record with its nearest: groups of k, k + 1, ..., 2k - 1 as far as the lists go,
+    record by record.
+    """
     n, m = records.shape
     own = np.arange(n, dtype=np.int32)[:, None]
     largest = min(2 * k - 1, m + 1)

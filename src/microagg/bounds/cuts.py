@@ -42,7 +42,8 @@ class Cuts:
         return len(self.records)
 
     def shares(self, penalties: np.ndarray, s: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each record the others it shares cuts with (starts, others), and the pair's shares of the penalties.
+        """For each record the others it shares cuts with (starts, others), and the pair's shares
+        of the penalties.
 
         For sets of s records; see `pricing.py` for how large a share may be.
         """
@@ -61,7 +62,9 @@ class Cuts:
     def held(
         self, members: np.ndarray, offsets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(cut, set, number of pairs): where sets keep pairs of a cut's records together, by ascending set and cut."""
+        """(cut, set, number of pairs): where sets keep pairs of a cut's records together, by
+        ascending set and cut.
+        """
         cut_starts, cut_of = self.of_records
         touched = (cut_starts[1:] - cut_starts[:-1])[members].sum()
         cut, column = np.empty(touched, np.int64), np.empty(touched, np.int64)
@@ -99,7 +102,9 @@ def _held(members, offsets, cut_starts, cut_of, counts, cut, column, pairs):
 
 @kernel
 def _odd_share(chosen, size, members, offsets, values, set_starts, set_of, counts):
-    """How much of the sets (each counted with its value) holds an odd number of the chosen records."""
+    """How much of the sets (each counted with its value) holds an odd number of the chosen
+    records.
+    """
     total = 0.0
     for p in range(size):
         for f in range(set_starts[chosen[p]], set_starts[chosen[p] + 1]):
@@ -129,9 +134,11 @@ def _separate(
     found,
     shares,
 ):
-    """Cycles of `size` records in the graph of those that are together somewhere, whose odd share is below 1 - least.
+    """Cycles of `size` records in the graph of those that are together somewhere, whose odd
+    share is below 1 - least.
 
-    Goes over paths that start at their lowest record, at most `work` of them, and returns how many were found.
+    Goes over paths that start at their lowest record, at most `work` of them, and returns how many
+    were found.
     """
     n = near_starts.shape[0] - 1
     counts = np.zeros(offsets.shape[0] - 1, np.int64)
@@ -190,10 +197,12 @@ def violated_cuts(
     most: int,
     least: float = 0.02,
 ) -> list[tuple[int, ...]]:
-    """Cuts of `size` records that a fractional choice of sets (CSR, with their values) violates, the most violated first.
+    """Cuts of `size` records that a fractional choice of sets (CSR, with their values) violates,
+    the most violated first.
 
-    Every record is in sets worth 1 together. Those that hold an even number of a cut's records keep them in pairs; so the
-    cut is violated exactly if less than 1 holds an odd number. A record gets into at most four cuts at a time.
+    Every record is in sets worth 1 together. Those that hold an even number of a cut's records keep
+    them in pairs; so the cut is violated exactly if less than 1 holds an odd number. A record gets
+    into at most four cuts at a time.
 
     >>> violated_cuts(3, np.array([0, 1, 1, 2, 0, 2]), np.array([0, 2, 4, 6]), np.full(3, 0.5), 3, most=9)
     [(0, 1, 2)]
@@ -215,9 +224,21 @@ def violated_cuts(
     together = np.bincount(place, np.concatenate(weights))
     found, shares = np.empty((CANDIDATES, size), np.int64), np.empty(CANDIDATES)
     count = _separate(
-        _starts(keys // n, n), keys % n, together, members.astype(np.int64), offsets, values, set_starts, set_of,
-        size, least, 0.03 * size - 0.05, WORK, found, shares,
-    )  # fmt: skip
+        _starts(keys // n, n),
+        keys % n,
+        together,
+        members.astype(np.int64),
+        offsets,
+        values,
+        set_starts,
+        set_of,
+        size,
+        least,
+        0.03 * size - 0.05,
+        WORK,
+        found,
+        shares,
+    )
     cuts: dict[tuple[int, ...], float] = {}
     for row, share in zip(
         np.sort(found[:count], axis=1).tolist(), shares[:count].tolist(), strict=True

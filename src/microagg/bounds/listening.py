@@ -1,4 +1,6 @@
-"""Between two checkpoints: a long step asks here whether it should break off, in which case it leaves no trace."""
+"""Between two checkpoints: a long step asks here whether it should break off, in which case it
+leaves no trace.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ from microagg.problem.watch import Watch
 
 
 class Listener:
-    """Passes checkpoints on to a watch, and answers at any moment whether the time is over or the user said stop.
+    """Passes checkpoints on to a watch, and answers at any moment whether the time is over or
+    the user said stop.
 
-    A step that is broken off keeps nothing of what it was doing. So the state is that of the last checkpoint passed, and a
-    run repeated up to that checkpoint ends in the same state.
+    A step that is broken off keeps nothing of what it was doing. So the state is that of the last
+    checkpoint passed, and a run repeated up to that checkpoint ends in the same state.
 
     >>> listener = Listener(Watch(stop_after=1))
     >>> listener(), listener.checkpoint(1, 10), listener()

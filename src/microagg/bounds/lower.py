@@ -33,12 +33,14 @@ def lower_bound(
     watch: Watch | None = None,
     seed: int = 0,
 ) -> Bound:
-    """A proven lower bound on the SSE of every partition of the points, taken as they are, into groups of at least k.
+    """A proven lower bound on the SSE of every partition of the points, taken as they are, into
+    groups of at least k.
 
-    The bound rises with the time it is given, up to a limit at or slightly below the loss of the best partition. `labels`
-    is a partition to compare with in progress reports; it does not change the bound. Nothing is random: `seed` is not used.
-    Where the optimum is known at once (one varying column, or fewer than 2k records), it is the bound, and the time is
-    spent on a certificate that lets others verify it.
+    The bound rises with the time it is given, up to a limit at or slightly below the loss of the
+    best partition. `labels` is a partition to compare with in progress reports; it does not change
+    the bound. Nothing is random: `seed` is not used. Where the optimum is known at once (one
+    varying column, or fewer than 2k records), it is the bound, and the time is spent on a
+    certificate that lets others verify it.
 
     >>> bound = lower_bound([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [9.0, 9.0], [8.0, 9.0], [9.0, 8.0]], k=3)
     >>> round(bound.sse, 4), bound.method
@@ -74,7 +76,8 @@ def varying_columns(points: np.ndarray) -> np.ndarray:
 
 
 def best_of_one_column(points: np.ndarray, k: int) -> np.ndarray:
-    """The best partition of points of which one column at most varies: the optimal cut of its order.
+    """The best partition of points of which one column at most varies: the optimal cut of its
+    order.
 
     Hansen and Mukherjee 2003: groups of an optimal partition of one column do not overlap.
 
@@ -86,7 +89,9 @@ def best_of_one_column(points: np.ndarray, k: int) -> np.ndarray:
 
 
 def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
-    """The SSE of a partition, added up pair by pair too: no rounded mean may raise what is claimed of all others."""
+    """The SSE of a partition, added up pair by pair too: no rounded mean may raise what is
+    claimed of all others.
+    """
     members = np.argsort(labels, kind="stable").astype(np.int32)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int64)
     pairwise = math.fsum(costs_of_groups(points, members, offsets))
@@ -94,7 +99,9 @@ def _squared_error(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 class Proof:
-    """A bound that rises with every `step` until it is `finished`, or until the listener breaks it off."""
+    """A bound that rises with every `step` until it is `finished`, or until the listener breaks
+    it off.
+    """
 
     def __init__(
         self, points: np.ndarray, k: int, listener: Listener, most_work: int = MOST_WORK
@@ -141,7 +148,9 @@ class Proof:
         return self._unit
 
     def reaches(self, optimum: float | None) -> bool:
-        """Whether nothing but rounding is left between what is proven and an optimum that is known."""
+        """Whether nothing but rounding is left between what is proven and an optimum that is
+        known.
+        """
         return optimum is not None and optimum - self.value <= 1e-11 * self.sst
 
     def step(self) -> None:
@@ -164,7 +173,9 @@ class Proof:
         return self.listener.checkpoint(self._steps if done is None else done, total, telling)
 
     def bound(self, optimum: float | None = None, shown_by: str = ENUMERATED) -> Bound:
-        """What is proven; `optimum` is the loss of a partition that has been shown to be the best in another way."""
+        """What is proven; `optimum` is the loss of a partition that has been shown to be the
+        best in another way.
+        """
         pi, cuts, how = self._pi, [], self._method
         if self.climb is not None:
             climb = self.climb

@@ -12,7 +12,9 @@ from microagg.refine.highs import SolverError, Stop, must, new_solver, run_solve
 
 
 class Solution(NamedTuple):
-    """An optimum over the known groups: its cost, the prices that go with it, and how much of each group it takes."""
+    """An optimum over the known groups: its cost, the prices that go with it, and how much of
+    each group it takes.
+    """
 
     cost: float
     prices: Prices
@@ -22,9 +24,10 @@ class Solution(NamedTuple):
 class Master:
     """Every record is in groups worth 1 together, at the least total cost; with cuts.
 
-    A record may also stay alone at the cost of its ceiling, and be in more than one group: so its price is between 0 and
-    the ceiling, which keeps prices tame while few groups are known. Groups are known by their numbers, in the order they came;
-    one that is already known is not added again.
+    A record may also stay alone at the cost of its ceiling, and be in more than one group: so its
+    price is between 0 and the ceiling, which keeps prices tame while few groups are known. Groups
+    are known by their numbers, in the order they came; one that is already known is not added
+    again.
 
     >>> master = Master(np.full(4, 9.0))
     >>> master.add(np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32), np.array([0, 2, 4, 6, 8]), np.array([5.0, 5.0, 1.0, 1.0]))
@@ -67,7 +70,9 @@ class Master:
         return len(self.costs)
 
     def add(self, members: np.ndarray, offsets: np.ndarray, costs: np.ndarray) -> int:
-        """Add those groups (records in ascending order) that are not known yet; returns how many."""
+        """Add those groups (records in ascending order) that are not known yet; returns how
+        many.
+        """
         new = []
         for g in range(len(costs)):
             name = members[offsets[g] : offsets[g + 1]].tobytes()
@@ -115,7 +120,9 @@ class Master:
         self._grown_by_rows = True
 
     def loosen(self) -> bool:
-        """Lift what keeps prices tame where it still binds: ceilings, and that no price is negative. False if nothing does."""
+        """Lift what keeps prices tame where it still binds: ceilings, and that no price is
+        negative. False if nothing does.
+        """
         solution = self._solver.getSolution()
         free = np.flatnonzero(np.asarray(solution.row_value)[: self.n] > 1.0 + 1e-7).astype(
             np.int32

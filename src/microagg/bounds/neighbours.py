@@ -15,9 +15,11 @@ TOLD_EVERY = 1024
 
 
 class Neighbours(NamedTuple):
-    """For each record those near it, in both directions: j is listed with i where either is among the other's m nearest.
+    """For each record those near it, in both directions: j is listed with i where either is
+    among the other's m nearest.
 
-    Two records that are not listed with each other are at least as far apart as `reach` says of each of them.
+    Two records that are not listed with each other are at least as far apart as `reach` says of
+    each of them.
     """
 
     starts: np.ndarray
@@ -27,12 +29,16 @@ class Neighbours(NamedTuple):
     squares: np.ndarray
     """The squared distances."""
     reach: np.ndarray
-    """The squared distance of each record to its m-th nearest; infinite if all others are listed."""
+    """The squared distance of each record to its m-th nearest; infinite if all others are
+    listed.
+    """
 
 
 @kernel
 def _scan(points, first, near, records):
-    """The nearest others of the records first, first + 1, ...: as many as `near` has columns, nearest first."""
+    """The nearest others of the records first, first + 1, ...: as many as `near` has columns,
+    nearest first.
+    """
     n, d = points.shape
     m = near.shape[1]
     for t in range(near.shape[0]):
@@ -61,7 +67,9 @@ def _scan(points, first, near, records):
 
 @kernel
 def _both_ways(near, records):
-    """Lists in both directions: starts, others and squared distances, each record's sorted by distance."""
+    """Lists in both directions: starts, others and squared distances, each record's sorted by
+    distance.
+    """
     n, m = near.shape
     counts = np.zeros(n + 1, np.int64)
     for i in range(n):
@@ -108,7 +116,8 @@ def _both_ways(near, records):
 def nearest_others(
     points: np.ndarray, m: int, stop: Callable[[], bool] | None = None
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(n, m) squared distances and record numbers of the m nearest other records, nearest first; and whether it is all done.
+    """(n, m) squared distances and record numbers of the m nearest other records, nearest first;
+    and whether it is all done.
 
     When `stop` says so it ends early, and the rest are zeros. Memory O(n m).
 

@@ -1,18 +1,22 @@
-"""All sets of records that cost less than their prices promise, without looking at the rest: averaging chains.
+"""All sets of records that cost less than their prices promise, without looking at the rest:
+averaging chains.
 
-Every record i has a price pi_i. A set S of s records costs (1/s) times the sum of its pairs' squared distances; what it
-costs above the prices of its members (and with the penalties of the cuts that it touches) is its *excess*. With
+Every record i has a price pi_i. A set S of s records costs (1/s) times the sum of its pairs'
+squared distances; what it costs above the prices of its members (and with the penalties of the cuts
+that it touches) is its *excess*. With
 
     w_ij = d2_ij / s - (pi_i + pi_j) / (s - 1) + (the pair's shares of penalties)
 
-the w of all pairs of S add up to the excess of S or less. Of the members of a set, take out the one whose pairs have the
-largest sum (its *star*; of equals, the record with the highest number): the mean w of the pairs that remain is no higher. So
-every set whose mean is low is reached from a pair of low mean by adding one record at a time, each addition being the member
-that would be taken out again. Going only this way (reverse search) meets each set once and needs no memory of those met.
+the w of all pairs of S add up to the excess of S or less. Of the members of a set, take out the one
+whose pairs have the largest sum (its *star*; of equals, the record with the highest number): the
+mean w of the pairs that remain is no higher. So every set whose mean is low is reached from a pair
+of low mean by adding one record at a time, each addition being the member that would be taken out
+again. Going only this way (reverse search) meets each set once and needs no memory of those met.
 
-A cut of 2m + 1 records with a penalty adds penalty * floor(h / 2) to a set that holds h of them. Let o be the largest odd number
-that is at most 2m + 1 and at most s. A share of 1 / o for each of the h (h - 1) / 2 pairs never exceeds that: an odd h is at
-most o and has h floor(h / 2) pairs; an even h has (h - 1) floor(h / 2), and h - 1 is at most o.
+A cut of 2m + 1 records with a penalty adds penalty * floor(h / 2) to a set that holds h of them.
+Let o be the largest odd number that is at most 2m + 1 and at most s. A share of 1 / o for each of
+the h (h - 1) / 2 pairs never exceeds that: an odd h is at most o and has h floor(h / 2) pairs; an
+even h has (h - 1) floor(h / 2), and h - 1 is at most o.
 """
 
 from __future__ import annotations
@@ -50,7 +54,9 @@ def _weight(points, u, v, inverse, prices, share_starts, share_others, shares):
 def _would_be_taken_out(
     points, path, t, v, inverse, prices, share_starts, share_others, shares, members
 ):
-    """Whether v has the largest star in path[:t] and v, computed from the set alone: no order of arrival matters."""
+    """Whether v has the largest star in path[:t] and v, computed from the set alone: no order of
+    arrival matters.
+    """
     size = t + 1
     for p in range(t):
         members[p] = path[p]
@@ -88,13 +94,14 @@ def _walk(
     share_starts, share_others, shares, cut_starts, cut_of, penalties,
     path, stars, totals, stack, marks, places, counts, state, max_work, found, excess,
 ):  # fmt: skip
-    """List sets of s records with an excess of at most `limit`; goes on where `state` says, until max_work records were looked at.
+    """List sets of s records with an excess of at most `limit`; goes on where `state` says,
+    until max_work records were looked at.
 
-    state: root, height of the stack, stamp, nodes in all, nodes that had to look at all records, size of the path, records looked at.
-    highest: the highest price in a record's list.
-    unlisted: what the w of a record with one that is not in its list is at least.
-    totals: for each size the sum of w, of its shares, and of the absolute values that rounding is measured by.
-    Returns how many were found; all is done once state[0] is n.
+    state: root, height of the stack, stamp, nodes in all, nodes that had to look at all records,
+    size of the path, records looked at. highest: the highest price in a record's list. unlisted:
+    what the w of a record with one that is not in its list is at least. totals: for each size the
+    sum of w, of its shares, and of the absolute values that rounding is measured by. Returns how
+    many were found; all is done once state[0] is n.
     """
     n, d = points.shape
     inverse = 1.0 / s
@@ -245,7 +252,9 @@ def _walk(
 
 
 class Prices(NamedTuple):
-    """What every record, and every cut that a group touches, is worth: the two halves of a proof."""
+    """What every record, and every cut that a group touches, is worth: the two halves of a
+    proof.
+    """
 
     pi: np.ndarray
     penalties: np.ndarray
@@ -255,7 +264,9 @@ class Prices(NamedTuple):
         return math.fsum(self.pi) - math.fsum(self.penalties * cuts.halves)
 
     def towards(self, other: Prices, share: float) -> Prices:
-        """A point on the way to other prices: excess is linear in prices, so between two proofs all are proofs."""
+        """A point on the way to other prices: excess is linear in prices, so between two proofs
+        all are proofs.
+        """
         return Prices(
             self.pi + share * (other.pi - self.pi),
             self.penalties + share * (other.penalties - self.penalties),
@@ -275,7 +286,9 @@ class Sets(NamedTuple):
 
 
 def _unlisted(reach: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    """For each record u the least of max(reach_u, reach_v) - prices_u - prices_v over all v: below the w of any v not listed."""
+    """For each record u the least of max(reach_u, reach_v) - prices_u - prices_v over all v:
+    below the w of any v not listed.
+    """
     order = np.argsort(reach, kind="stable")
     nearer = np.maximum.accumulate(prices[order])
     farther = np.minimum.accumulate((reach - prices)[order][::-1])[::-1]
@@ -316,7 +329,8 @@ class Pricing:
     ) -> Sets:
         """All sets of k to 2k - 1 records with an excess of at most `limit`, in a fixed order.
 
-        After `most` sets, or `work` records looked at, or when `stop` says so, it ends with those found so far.
+        After `most` sets, or `work` records looked at, or when `stop` says so, it ends with those
+        found so far.
         """
         found: list[tuple[np.ndarray, np.ndarray]] = []
         left, complete = work, True
@@ -341,10 +355,30 @@ class Pricing:
                     break
                 before = state[6]
                 number = _walk(
-                    self._points, starts, others, squares, highest, unlisted, s, per_record, limit, *shares, *cuts.of_records, prices.penalties,
-                    self._path, self._stars, self._totals, self._stack, self._marks, self._places, cuts.counts,
-                    state, min(left, SLICE), rows, values,
-                )  # fmt: skip
+                    self._points,
+                    starts,
+                    others,
+                    squares,
+                    highest,
+                    unlisted,
+                    s,
+                    per_record,
+                    limit,
+                    *shares,
+                    *cuts.of_records,
+                    prices.penalties,
+                    self._path,
+                    self._stars,
+                    self._totals,
+                    self._stack,
+                    self._marks,
+                    self._places,
+                    cuts.counts,
+                    state,
+                    min(left, SLICE),
+                    rows,
+                    values,
+                )
                 left -= int(state[6] - before)
                 found.append((np.sort(rows[:number], axis=1), values[:number].copy()))
             self.nodes += int(state[3])

@@ -1,4 +1,6 @@
-"""Prices that promise too much somewhere are lowered until they do not: then their sum is a proof."""
+"""Prices that promise too much somewhere are lowered until they do not: then their sum is a
+proof.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from microagg.kernels.compiling import kernel
 
 @kernel
 def _lower(pi, members, offsets, excess, order, weights):
-    """Lower prices on the members of each set, in the given order, until its excess is not negative."""
+    """Lower prices on the members of each set, in the given order, until its excess is not
+    negative.
+    """
     lowered = np.zeros(pi.shape[0])
     for t in range(order.shape[0]):
         g = order[t]
@@ -27,7 +31,9 @@ def _lower(pi, members, offsets, excess, order, weights):
 
 @kernel
 def _weights(n, members, offsets, excess):
-    """How much each record is worth lowering: the more sets of negative excess it is in, the more."""
+    """How much each record is worth lowering: the more sets of negative excess it is in, the
+    more.
+    """
     weights = np.full(n, 1e-9)
     for g in range(excess.shape[0]):
         for e in range(offsets[g], offsets[g + 1]):
@@ -36,7 +42,8 @@ def _weights(n, members, offsets, excess):
 
 
 def repaired(prices: Prices, sets: Sets) -> Prices:
-    """Prices under which none of these sets has a negative excess; no other set gets a lower one than it had.
+    """Prices under which none of these sets has a negative excess; no other set gets a lower one
+    than it had.
 
     If all sets of negative excess were given, the result is a proof.
 

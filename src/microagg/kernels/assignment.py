@@ -1,25 +1,32 @@
-"""Records to clusters at the least total cost, every cluster getting k to 2k - 1 of them: a transportation problem.
+"""Records to clusters at the least total cost, every cluster getting k to 2k - 1 of them: a
+transportation problem.
 
-An assignment is improved by cancelling negative cycles. The nodes are the clusters and one more, the slack. Moving record x
-from its cluster a to b is an arc a -> b of weight cost(x, b) - cost(x, a); a cluster that could spare a record has an arc of
-weight 0 from the slack, one that could take another an arc of weight 0 to it. A cycle of negative weight is a set of moves
-that keeps all sizes within bounds and lowers the total; an assignment without one is optimal (Klein 1967). Cycles are found
-by the queue of Bellman, Ford and Moore, which looks up the tree of shortest paths before each step: a step that would lead
-from a node back to one of its ancestors closes a negative cycle. Its labels stay valid starts when a cycle has been cancelled.
+An assignment is improved by cancelling negative cycles. The nodes are the clusters and one more,
+the slack. Moving record x from its cluster a to b is an arc a -> b of weight cost(x, b) - cost(x,
+a); a cluster that could spare a record has an arc of weight 0 from the slack, one that could take
+another an arc of weight 0 to it. A cycle of negative weight is a set of moves that keeps all sizes
+within bounds and lowers the total; an assignment without one is optimal (Klein 1967). Cycles are
+found by the queue of Bellman, Ford and Moore, which looks up the tree of shortest paths before each
+step: a step that would lead from a node back to one of its ancestors closes a negative cycle. Its
+labels stay valid starts when a cycle has been cancelled.
 
-Only arcs to the few clusters nearest to each record are kept. When no cycle is left among them, the labels are prices that
-prove it: no arc leads below its end's label. Every pair left out is then held against the same prices; those that violate
-them become arcs, and the search goes on until none does. So the result is optimal among all pairs with O(n) arcs kept.
+Only arcs to the few clusters nearest to each record are kept. When no cycle is left among them, the
+labels are prices that prove it: no arc leads below its end's label. Every pair left out is then
+held against the same prices; those that violate them become arcs, and the search goes on until none
+does. So the result is optimal among all pairs with O(n) arcs kept.
 
-Termination. A cycle is cancelled only if the sum of its costs, added exactly (`sums.add_exactly`), is negative, so the total
-cost strictly falls, no assignment comes twice, and there are finitely many. A cycle that only rounding made doubles the
-tolerance instead, which can happen a bounded number of times: a step needs a gain above the tolerance, and no gain exceeds
-all costs together. Between two such events every step lowers a label by more than the tolerance while the labels, without a
-cycle, are bounded from below by their starts and the costs on a path. Each widening adds a pair that was not there, of n c.
-Nothing is stopped by a count. At the end every arc holds within the tolerance t, so the total is within 2 n t of the optimum.
+Termination. A cycle is cancelled only if the sum of its costs, added exactly (`sums.add_exactly`),
+is negative, so the total cost strictly falls, no assignment comes twice, and there are finitely
+many. A cycle that only rounding made doubles the tolerance instead, which can happen a bounded
+number of times: a step needs a gain above the tolerance, and no gain exceeds all costs together.
+Between two such events every step lowers a label by more than the tolerance while the labels,
+without a cycle, are bounded from below by their starts and the costs on a path. Each widening adds
+a pair that was not there, of n c. Nothing is stopped by a count. At the end every arc holds within
+the tolerance t, so the total is within 2 n t of the optimum.
 
-Deterministic: records are tried in ascending order, for each record clusters in ascending order, and a later one must be
-better by more than the tolerance; a record stays where it is unless the total falls.
+Deterministic: records are tried in ascending order, for each record clusters in ascending order,
+and a later one must be better by more than the tolerance; a record stays where it is unless the
+total falls.
 """
 
 from __future__ import annotations
@@ -39,7 +46,9 @@ SLACK = 1.0 + 1e-9  # so that a look at partial sums does not miss a pair by rou
 
 
 class Arcs(NamedTuple):
-    """The moves looked at: those of record x are starts[x] .. starts[x + 1], to the clusters `ends` at these costs."""
+    """The moves looked at: those of record x are starts[x] .. starts[x + 1], to the clusters
+    `ends` at these costs.
+    """
 
     starts: np.ndarray
     ends: np.ndarray
@@ -47,7 +56,9 @@ class Arcs(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """The assignment: per record its cluster and cost; per cluster its records, ascending, and how many; all prices."""
+    """The assignment: per record its cluster and cost; per cluster its records, ascending, and
+    how many; all prices.
+    """
 
     labels: np.ndarray
     own: np.ndarray
@@ -57,7 +68,9 @@ class Assignment(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The tree of shortest paths (per node: where from, by which record, along which arc) and the queue of nodes."""
+    """The tree of shortest paths (per node: where from, by which record, along which arc) and
+    the queue of nodes.
+    """
 
     tree: np.ndarray
     queue: np.ndarray
@@ -68,10 +81,12 @@ class Search(NamedTuple):
 
 @kernel
 def assign(points, centres, labels, k, squared):
-    """int32 labels of an optimal assignment to the centres, reached from `labels`, whose groups have k to 2k - 1 records.
+    """int32 labels of an optimal assignment to the centres, reached from `labels`, whose groups
+    have k to 2k - 1 records.
 
-    The cost of a record is its distance from the centre, or with `squared` the square of it. Looking at all pairs takes
-    O(n c d) time, a few times over; the cycles take less than that in practice.
+    The cost of a record is its distance from the centre, or with `squared` the square of it.
+    Looking at all pairs takes O(n c d) time, a few times over; the cycles take less than that in
+    practice.
     """
     clusters = centres.shape[0]
     plan = _plan(points, centres, labels, k, squared)
@@ -196,7 +211,9 @@ def _violates(a, b, weight, prices, tolerance):
 
 @part
 def _follow(a, b, weight, record, arc, plan, search, tolerance):
-    """Lower the price of b if the way through a is cheaper; True if that way comes from b itself: a cycle."""
+    """Lower the price of b if the way through a is cheaper; True if that way comes from b
+    itself: a cycle.
+    """
     if not _violates(a, b, weight, plan.prices, tolerance):
         return False
     ancestor = a
@@ -269,7 +286,9 @@ def _move_along(cycle, arcs, plan, tree):
 
 @part
 def _forget(cycle, search):
-    """Take the nodes of a cancelled cycle, and all reached directly from them, out of the tree; look at them again."""
+    """Take the nodes of a cancelled cycle, and all reached directly from them, out of the tree;
+    look at them again.
+    """
     changed = np.zeros(search.queue.shape[0], np.bool_)
     for node in cycle:
         changed[node] = True
@@ -281,7 +300,9 @@ def _forget(cycle, search):
 
 @part
 def _violating_pairs(points, centres, plan, tolerance, squared):
-    """All pairs of a record and a cluster whose cost is below what the prices allow: (records, clusters, costs)."""
+    """All pairs of a record and a cluster whose cost is below what the prices allow: (records,
+    clusters, costs).
+    """
     n, clusters = points.shape[0], centres.shape[0]
     records, ends, costs, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), 0
     for x in range(n):

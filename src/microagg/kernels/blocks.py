@@ -1,8 +1,9 @@
 """Blocks: spatially compact parts of the points, found by halving them again and again.
 
-A block is halved at the median of its widest column; ties go to the lower record number, so the blocks depend on the
-points alone. All blocks are halved equally often: they form a complete binary tree, and block b of `m` has the sizes and
-the neighbours that its number says. O(n log(n / largest)) time besides one look at all columns per level.
+A block is halved at the median of its widest column; ties go to the lower record number, so the
+blocks depend on the points alone. All blocks are halved equally often: they form a complete binary
+tree, and block b of `m` has the sizes and the neighbours that its number says. O(n log(n /
+largest)) time besides one look at all columns per level.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from microagg.kernels.compiling import kernel, part
 
 
 def kd_order(points: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
-    """(records block by block, where each block starts): blocks of at most `largest` points, sizes equal within one.
+    """(records block by block, where each block starts): blocks of at most `largest` points,
+    sizes equal within one.
 
     The number of blocks is a power of two; `starts` has one entry more, the number of points.
 
@@ -66,7 +68,9 @@ def _widest_column(points, order, first, end, low, high):
 
 @part
 def _split_at(keys, order, first, end, middle):
-    """Quickselect by (key, record): the smaller ones come before `middle`, the others from there on."""
+    """Quickselect by (key, record): the smaller ones come before `middle`, the others from there
+    on.
+    """
     low, high = first, end - 1
     while low < high:
         pivot, record = _middle_of_three(keys, order, low, high)

@@ -1,9 +1,11 @@
-"""One way to compile a kernel: cached where a folder can be written, announced the first time, its time counted.
+"""One way to compile a kernel: cached where a folder can be written, announced the first time,
+its time counted.
 
-Numba's own cache looks at the file of the function it compiles and no further, so an edit in a function that
-the kernel calls would go unnoticed. Here the cache is stamped with the contents of every kernel file instead.
-Kernels are compiled when they are first called, some by this command and others by the next; the user is told by the
-first of them only, so a note beside the compiled code says that it has been announced.
+Numba's own cache looks at the file of the function it compiles and no further, so an edit in a
+function that the kernel calls would go unnoticed. Here the cache is stamped with the contents of
+every kernel file instead. Kernels are compiled when they are first called, some by this command and
+others by the next; the user is told by the first of them only, so a note beside the compiled code
+says that it has been announced.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from typing import Any
 import numba
 from numba.core import caching, config, event
 
-ANNOUNCED = "announced"  # the file, beside the compiled code, that says for which contents of kernels it was
+# the file, beside the compiled code, that says for which contents of kernels it was
+ANNOUNCED = "announced"
 
 _MAKES_KERNELS = re.compile(
     rb"microagg\.kernels\.compiling import (\([^)]*|[^\n]*)\b(kernel|part)\b"
@@ -36,8 +39,8 @@ _announced = False
 def on_first_compile(announce: Callable[[], None] | None) -> None:
     """Call `announce()` once, just before the first kernel gets compiled into an empty cache.
 
-    Other processes with the same cache do not announce it again, whatever else they compile. Where nothing can be cached,
-    every process that compiles does.
+    Other processes with the same cache do not announce it again, whatever else they compile. Where
+    nothing can be cached, every process that compiles does.
     """
     global _announce
     _announce = announce
@@ -49,7 +52,9 @@ def would_announce() -> bool:
 
 
 def announce_compiling() -> None:
-    """Tell, if it was not told yet, that a process which works for this one has begun to compile."""
+    """Tell, if it was not told yet, that a process which works for this one has begun to
+    compile.
+    """
     global _announced
     if _announce is not None and not _announced:
         _announced = True
@@ -57,7 +62,8 @@ def announce_compiling() -> None:
 
 
 def processor() -> str:
-    """The machine that kernels are compiled for: its kind, model and features, as the compiler has them.
+    """The machine that kernels are compiled for: its kind, model and features, as the compiler
+    has them.
 
     >>> len(processor()) > 10
     True
@@ -69,7 +75,8 @@ def processor() -> str:
 
 
 def seconds_compiling() -> float:
-    """The time that this process has spent on compiling kernels, or fetching them from the cache, until now.
+    """The time that this process has spent on compiling kernels, or fetching them from the
+    cache, until now.
 
     Numba does that for one thread at a time; while others wait for it, time counts once.
 
@@ -107,8 +114,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def part(function: Callable[..., Any]) -> Any:
     """Compile `function` as a part of the kernels that call it.
 
-    It cannot be called from Python and is in no cache of its own, and dividing by zero gives inf or NaN instead of
-    an exception: all that makes compiling a third faster.
+    It cannot be called from Python and is in no cache of its own, and dividing by zero gives inf or
+    NaN instead of an exception: all that makes compiling a third faster.
     """
     njit: Any = numba.njit  # its types know of no such options
     return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
@@ -118,7 +125,9 @@ def part(function: Callable[..., Any]) -> Any:
 
 @functools.cache
 def _cache_folder() -> Path | None:
-    """The first of: NUMBA_CACHE_DIR, beside the source, the user's cache folder, that can be written to."""
+    """The first of: NUMBA_CACHE_DIR, beside the source, the user's cache folder, that can be
+    written to.
+    """
     beside_source = Path(__file__).parent / "__pycache__"
     users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "microagg")
     chosen: str = getattr(config, "CACHE_DIR", "")
@@ -236,7 +245,8 @@ class _Clock(_Listener):
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._inside = 0  # a thread comes again for each kernel that its kernel calls, and others wait at the lock
+        # a thread comes again for each kernel that its kernel calls, and others wait at the lock
+        self._inside = 0
         self._since = self._total = 0.0
 
     def on_start(self, event: Any) -> None:

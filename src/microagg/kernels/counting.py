@@ -1,4 +1,6 @@
-"""Counting numbers by where they lie in their order, and moments of numbers that occur several times."""
+"""Counting numbers by where they lie in their order, and moments of numbers that occur several
+times.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def _key(bits):
 
 @kernel
 def keys_of(bits):
-    """(n,): whole numbers in the order of the float64 that have these bits (n, uint64); NaN has no place in it."""
+    """(n,): whole numbers in the order of the float64 that have these bits (n, uint64); NaN has
+    no place in it.
+    """
     keys = np.empty(bits.shape[0], np.uint64)
     for i in range(bits.shape[0]):
         keys[i] = _key(bits[i])
@@ -27,7 +31,9 @@ def keys_of(bits):
 
 @kernel
 def count_keys(bits, low, high, shift, counts, least, most):
-    """Count the numbers whose keys lie from `low` to `high` in buckets of 2^shift keys, with the least and the largest key of each."""
+    """Count the numbers whose keys lie from `low` to `high` in buckets of 2^shift keys, with the
+    least and the largest key of each.
+    """
     for i in range(bits.shape[0]):
         key = _key(bits[i])
         if key >= low and key <= high:

@@ -1,12 +1,13 @@
-"""The optimal cut: given an ordering of the records, the partition into runs of k to 2k - 1 with the least SSE.
+"""The optimal cut: given an ordering of the records, the partition into runs of k to 2k - 1 with
+the least SSE.
 
-A shortest path: best[e] = min over s of best[e - s] + SSE of the s records that end at e. The SSE of all windows that end
-in one stretch of the order comes from prefix sums over that stretch alone, measured from its first record, so large
-offsets cancel before anything is squared and nothing accumulates along the order. O(n k d) time; besides the points
-O(n) memory.
+A shortest path: best[e] = min over s of best[e - s] + SSE of the s records that end at e. The SSE
+of all windows that end in one stretch of the order comes from prefix sums over that stretch alone,
+measured from its first record, so large offsets cancel before anything is squared and nothing
+accumulates along the order. O(n k d) time; besides the points O(n) memory.
 
-One sorted column with large k has a quicker way: window costs then have the Monge property (a concave queue of
-candidates), and O(n log n) steps do, whatever k is.
+One sorted column with large k has a quicker way: window costs then have the Monge property (a
+concave queue of candidates), and O(n log n) steps do, whatever k is.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
 def optimal_cut(points: np.ndarray, order: np.ndarray, k: int) -> tuple[np.ndarray, float]:
-    """(labels, SSE) of the best runs of k to 2k - 1 records along an order; labels are numbered along it.
+    """(labels, SSE) of the best runs of k to 2k - 1 records along an order; labels are numbered
+    along it.
 
-    Of several optima the one whose last run is shortest, then the one before it. Fewer than 2k records are one run.
+    Of several optima the one whose last run is shortest, then the one before it. Fewer than 2k
+    records are one run.
 
     >>> labels, sse = optimal_cut(np.array([[0.0], [0.1], [5.0], [5.1], [5.2]]), np.arange(5), 2)
     >>> labels.tolist()
@@ -47,7 +50,9 @@ def optimal_cut(points: np.ndarray, order: np.ndarray, k: int) -> tuple[np.ndarr
 
 @_intrinsic
 def _window_errors(_context, prefix, end, start, stride, columns, size, out, at):
-    """SSE of eight windows of one size, into out[at:]: rows of prefix sums, the row after the columns of squares."""
+    """SSE of eight windows of one size, into out[at:]: rows of prefix sums, the row after the
+    columns of squares.
+    """
 
     def generate(context, builder, signature, arguments):
         prefix, end, start, stride, columns, size, out, at = arguments
@@ -130,7 +135,9 @@ def _cut(points, order, k):
 
 @part
 def _fill_prefix(points, order, first, count, k, prefix):
-    """Prefix sums over a stretch and the 2k - 1 records before it; returns the place of the stretch's first end."""
+    """Prefix sums over a stretch and the 2k - 1 records before it; returns the place of the
+    stretch's first end.
+    """
     d = points.shape[1]
     start = max(0, first - 2 * k + 1)
     origin = order[first]
@@ -173,9 +180,10 @@ def _is_sorted(points, order):
 def _cut_sorted_column(values, k):
     """The same for one ascending column, in O(n log n): (sizes, SSE).
 
-    A candidate i stands for a last run that begins after record i. By the Monge property a later candidate, once it is
-    better, stays better: candidates wait in a queue, each from the first end at which it beats the one before it. Runs
-    of 2k or more need no ban: two runs never lose more than one.
+    A candidate i stands for a last run that begins after record i. By the Monge property a later
+    candidate, once it is better, stays better: candidates wait in a queue, each from the first end
+    at which it beats the one before it. Runs of 2k or more need no ban: two runs never lose more
+    than one.
     """
     n = values.shape[0]
     best = np.full(n + 1, np.inf)
@@ -210,7 +218,9 @@ def _cut_sorted_column(values, k):
 
 @part
 def _overtaken_at(old, new, first, n, k, best, sums, squares):
-    """The first end from `first` on at which the candidate `new` is better than `old`; n + 1 if there is none."""
+    """The first end from `first` on at which the candidate `new` is better than `old`; n + 1 if
+    there is none.
+    """
     low, high = first, n + 1
     while low < high:
         middle = (low + high) // 2
@@ -233,7 +243,9 @@ def _column_error(start, end, sums, squares):
 
 @part
 def _compensated_prefixes(values):
-    """Prefix sums of the values (measured from their middle) and of their squares, with what rounding left over."""
+    """Prefix sums of the values (measured from their middle) and of their squares, with what
+    rounding left over.
+    """
     n = values.shape[0]
     sums, squares = np.zeros((2, n + 1)), np.zeros((2, n + 1))
     origin = values[n // 2]

@@ -1,4 +1,6 @@
-"""exp and log in nothing but + - * /, so that they are the same everywhere: those of the libraries differ in their last bit."""
+"""exp and log in nothing but + - * /, so that they are the same everywhere: those of the
+libraries differ in their last bit.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ MIXER = np.int64(
 
 
 def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of some records, in ascending order: (the first at each point, for each row of points the next one equal to it, or -1).
+    """Of some records, in ascending order: (the first at each point, for each row of points the
+    next one equal to it, or -1).
 
     Points are a C-contiguous matrix of float64.
 
@@ -29,7 +30,9 @@ def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np
 
 @kernel
 def _chain(points, bits, records, table, firsts, following):
-    """Fill in `firsts` and `following`; returns how many are first. `table` has the first and the last record so far."""
+    """Fill in `firsts` and `following`; returns how many are first. `table` has the first and
+    the last record so far.
+    """
     mask, count = table.shape[0] - 1, 0
     for t in range(records.shape[0]):
         record = records[t]

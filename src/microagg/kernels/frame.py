@@ -1,12 +1,13 @@
 """The turned coordinates in which the kd-tree keeps its boxes and does most of its arithmetic.
 
-Boxes fit a cloud best along its principal axes. Turned coordinates are measured from the mean, scaled by a power of
-two so that they are at most about one, and kept in float32: twice as many to a vector, half the memory. They only
-decide which boxes and records a question has to look at, never its answer: the bounds allow for all rounding, and
-whatever passes them is compared by its distance in float64, in the original coordinates.
+Boxes fit a cloud best along its principal axes. Turned coordinates are measured from the mean,
+scaled by a power of two so that they are at most about one, and kept in float32: twice as many to a
+vector, half the memory. They only decide which boxes and records a question has to look at, never
+its answer: the bounds allow for all rounding, and whatever passes them is compared by its distance
+in float64, in the original coordinates.
 
-Finding the axes of d columns takes O(d^3), turning a point O(d^2). Tables of more columns than records, or of more than
-`WIDEST`, keep the axes that they have.
+Finding the axes of d columns takes O(d^3), turning a point O(d^2). Tables of more columns than
+records, or of more than `WIDEST`, keep the axes that they have.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ WIDEST = 128  # columns: from here on turning takes longer than the boxes it sav
 SWEEPS = 12  # Jacobi converges quadratically; a few sweeps reach machine precision
 
 ULP = 2.0**-23  # rounding to float32 changes a number by less than half of this, relatively
-# The rows of a frame: the mean, the reference centre (in turned coordinates), the scale (in the first column), then d axes
+# The rows of a frame: the mean, the reference centre (in turned coordinates), the scale (in the
+# first column), then d axes
 # (times the scale) or, where coordinates are not turned, none.
 MEAN, CENTRE, SCALE, AXES = 0, 1, 2, 3
 
@@ -30,7 +32,8 @@ _LESS, _MORE = np.float32(1 - 2 * ULP), np.float32(1 + 2 * ULP)
 
 @kernel
 def frame_of(points, mean):
-    """(3 + d, d): the mean, the reference centre, the scale, and d principal axes (largest variance first); see `AXES`.
+    """(3 + d, d): the mean, the reference centre, the scale, and d principal axes (largest
+    variance first); see `AXES`.
 
     (3, d), without axes, for wide tables. The reference centre starts at the mean.
     """
@@ -94,7 +97,9 @@ def above(x):
 
 @part
 def _scale_for(points, mean):
-    """The power of two that brings the largest coordinate, measured from the mean, to between 1/2 and 1."""
+    """The power of two that brings the largest coordinate, measured from the mean, to between
+    1/2 and 1.
+    """
     n, d = points.shape
     largest = 0.0
     for i in range(n):

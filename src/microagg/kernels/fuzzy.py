@@ -1,7 +1,8 @@
 """Fuzzy c-means: centres, and how much every record belongs to each of them.
 
-The exponent m of the memberships is 1 + 1 / 2^s with a whole number s, the sharpness: then memberships are ratios of
-squared distances, squared s times, and their weights need square roots only. s = 0 is m = 2, s = 3 is m = 1.125.
+The exponent m of the memberships is 1 + 1 / 2^s with a whole number s, the sharpness: then
+memberships are ratios of squared distances, squared s times, and their weights need square roots
+only. s = 0 is m = 2, s = 3 is m = 1.125.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from microagg.kernels.compiling import kernel, part
 
 @kernel
 def fuzzy_clusters(points, centres, sharpness, rounds):
-    """The nearest centre of each record after moving `centres`, until no record changes its own or all rounds are over.
+    """The nearest centre of each record after moving `centres`, until no record changes its own
+    or all rounds are over.
 
-    A centre moves to the mean of all records, each weighted by the m-th power of its membership. Of equally near
-    centres the first one counts. O(n c d) time a round.
+    A centre moves to the mean of all records, each weighted by the m-th power of its membership. Of
+    equally near centres the first one counts. O(n c d) time a round.
     """
     n, d = points.shape
     c = centres.shape[0]

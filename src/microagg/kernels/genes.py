@@ -1,7 +1,9 @@
-"""A genetic algorithm for small partitions: one gene a record, its value the number of the record's group.
+"""A genetic algorithm for small partitions: one gene a record, its value the number of the
+record's group.
 
-Groups are numbered by their first records, so that equal numbers mean something in two chromosomes; every chromosome
-has groups of k to 2k - 1 records at all times, for which crossover and mutation are followed by a repair.
+Groups are numbered by their first records, so that equal numbers mean something in two chromosomes;
+every chromosome has groups of k to 2k - 1 records at all times, for which crossover and mutation
+are followed by a repair.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def evolve(points, k, groups, size, generations, crossover, mutation, state):
 
 @part
 def _draw(genes, k, groups, state):
-    """A random chromosome: k random records a group, and the others one by one to groups that have room."""
+    """A random chromosome: k random records a group, and the others one by one to groups that
+    have room.
+    """
     order, sizes = permutation(state, genes.shape[0]), np.zeros(groups, np.int64)
     for t in range(genes.shape[0]):
         g = t // k

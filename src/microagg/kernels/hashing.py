@@ -1,7 +1,9 @@
-"""Hashes of rows in two lanes of 64 bits, made column by column; and keys that put records into a random order.
+"""Hashes of rows in two lanes of 64 bits, made column by column; and keys that put records into
+a random order.
 
-Every step is a bijection of SplitMix64's kind (Steele, Lea and Flood 2014) on whole numbers of 64 bits that wrap around, so a hash
-is the same on every machine. It tells rows apart, by 128 bits, and keeps nothing secret.
+Every step is a bijection of SplitMix64's kind (Steele, Lea and Flood 2014) on whole numbers of 64
+bits that wrap around, so a hash is the same on every machine. It tells rows apart, by 128 bits, and
+keeps nothing secret.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def _take_in(lanes, i, word):
 
 @kernel
 def order_keys(first, count, key):
-    """(count,): a key of 64 bits for each record from number `first` on, no two alike; `key` has two numbers of 64 bits."""
+    """(count,): a key of 64 bits for each record from number `first` on, no two alike; `key` has
+    two numbers of 64 bits.
+    """
     keys = np.empty(count, np.uint64)
     for i in range(count):
         state = key[0] + np.uint64(first + i + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -49,7 +53,9 @@ def order_keys_of(numbers, key):
 
 @kernel
 def take_in_words(lanes, words, missing):
-    """Let the hash of each row, (n, 2), go on with a word of 64 bits; where it is missing, with a word that no other gives."""
+    """Let the hash of each row, (n, 2), go on with a word of 64 bits; where it is missing, with
+    a word that no other gives.
+    """
     for i in range(lanes.shape[0]):
         _take_in(lanes, i, np.uint64(1) if missing[i] else np.uint64(2))
         _take_in(lanes, i, np.uint64(0) if missing[i] else words[i])
@@ -57,7 +63,9 @@ def take_in_words(lanes, words, missing):
 
 @kernel
 def take_in_texts(lanes, offsets, letters, missing):
-    """Let the hash of each row go on with a text: its bytes lie from one of the `offsets` (n + 1,) to the next."""
+    """Let the hash of each row go on with a text: its bytes lie from one of the `offsets` (n +
+    1,) to the next.
+    """
     for i in range(lanes.shape[0]):
         _take_in(lanes, i, np.uint64(1) if missing[i] else np.uint64(2))
         start = offsets[i]

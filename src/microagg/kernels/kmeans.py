@@ -1,7 +1,8 @@
 """k-means: records to start from, and Lloyd's turns, exact and the same on every machine.
 
-Lloyd's turns look only at what can have changed: a record whose own centre did not move away from it can only be won by a
-centre that moved (Kaukoranta, Fränti and Nevalainen 2000). The labels are those of the plain algorithm, ties included.
+Lloyd's turns look only at what can have changed: a record whose own centre did not move away from
+it can only be won by a centre that moved (Kaukoranta, Fränti and Nevalainen 2000). The labels are
+those of the plain algorithm, ties included.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from microagg.kernels.sums import add_exactly, rounded
 def spread_records(points, count, state):
     """Records to start k-means from (k-means++; Arthur and Vassilvitskii 2007).
 
-    The first is any record; each next one is drawn in proportion to its squared distance from the nearest of those
-    drawn before. They are fewer than `count` where there are fewer distinct points.
+    The first is any record; each next one is drawn in proportion to its squared distance from the
+    nearest of those drawn before. They are fewer than `count` where there are fewer distinct
+    points.
     """
     n = points.shape[0]
     chosen, near = np.empty(count, np.int64), np.full(n, np.inf)
@@ -52,10 +54,12 @@ def _drawn(weights, total, state):
 
 @kernel
 def lloyd(points, starts, turns):
-    """(labels, centres) of k-means from these starting centres, after so many turns or when nothing moves any more.
+    """(labels, centres) of k-means from these starting centres, after so many turns or when
+    nothing moves any more.
 
-    A record belongs to its nearest centre, the first of several; a centre is the mean of its records, or stays where it
-    is while it has none. Labels are rows of `centres`; some may be used by no record.
+    A record belongs to its nearest centre, the first of several; a centre is the mean of its
+    records, or stays where it is while it has none. Labels are rows of `centres`; some may be used
+    by no record.
     """
     n, d = points.shape
     c = starts.shape[0]
@@ -92,7 +96,9 @@ def lloyd(points, starts, turns):
 
 @part
 def _distances(point, columns, count, room):
-    """Fill room with the squared distances to the first `count` columns; the inner loop runs over centres."""
+    """Fill room with the squared distances to the first `count` columns; the inner loop runs
+    over centres.
+    """
     for t in range(count):
         room[t] = 0.0
     for j in range(columns.shape[0]):
@@ -115,7 +121,9 @@ def _join_nearest(i, room, count, labels, own):
 
 @part
 def _join_nearer(i, room, count, movers, labels, own):
-    """Record i joins one of the centres that moved if that is nearer, or as near and comes first."""
+    """Record i joins one of the centres that moved if that is nearer, or as near and comes
+    first.
+    """
     best, chosen = own[i], np.int64(labels[i])
     for t in range(count):
         if room[t] < best or (room[t] == best and movers[t] < chosen):

@@ -1,8 +1,9 @@
 """Sixteen lanes at a time: the inner loops of the kd-tree, written as vector code.
 
-Numba's loop vectoriser does poorly on rows of sixteen, and rows of sixteen are all that a tree of sixteen children a
-node ever works on. So these loops over the columns are given to LLVM as operations on vectors of sixteen float32,
-which it maps to whatever the processor has. Each lane does plain IEEE arithmetic in ascending column order.
+Numba's loop vectoriser does poorly on rows of sixteen, and rows of sixteen are all that a tree of
+sixteen children a node ever works on. So these loops over the columns are given to LLVM as
+operations on vectors of sixteen float32, which it maps to whatever the processor has. Each lane
+does plain IEEE arithmetic in ascending column order.
 
 Arrays are addressed by the position of their first lane, counted in numbers from the array's start.
 """
@@ -114,7 +115,8 @@ def _distances_that(relation: str) -> Any:
     return distances
 
 
-# distances_at_*(blocks, at, w, limit, out): |x - w|^2 of the block's points, into `out`; mask of those that are
+# distances_at_*(blocks, at, w, limit, out): |x - w|^2 of the block's points, into `out`; mask of
+# those that are
 # at most / at least the limit.
 distances_at_most = _distances_that("<=")
 distances_at_least = _distances_that(">=")
@@ -150,7 +152,9 @@ highest = _folded(_larger, float("-inf"))
 
 @intrinsic
 def box_gaps_at_most(_context, boxes, at, w, limit, out):
-    """Squared distance from w to each of a node's boxes, into `out`; mask of those within the limit."""
+    """Squared distance from w to each of a node's boxes, into `out`; mask of those within the
+    limit.
+    """
 
     def generate(context, builder, signature, arguments):
         boxes, at, w, limit, out = arguments
@@ -174,10 +178,11 @@ def box_gaps_at_most(_context, boxes, at, w, limit, out):
 
 @intrinsic
 def box_reaches_at_least(_context, boxes, at, slope, rows, constant, limit, out):
-    """The largest |x - q|^2 that each of a node's boxes may hold, into `out`; mask of those that reach the limit.
+    """The largest |x - q|^2 that each of a node's boxes may hold, into `out`; mask of those that
+    reach the limit.
 
-    The node's row after the faces holds the largest |z|^2 of each box, `slope` is -2w, and `rows` picks for each column
-    the face of the box (low or high) on which slope times z is largest.
+    The node's row after the faces holds the largest |z|^2 of each box, `slope` is -2w, and `rows`
+    picks for each column the face of the box (low or high) on which slope times z is largest.
     """
 
     def generate(context, builder, signature, arguments):

@@ -1,12 +1,15 @@
-"""The neighbourhoods of the records that remain: each one's k nearest, kept up to date while groups are taken.
+"""The neighbourhoods of the records that remain: each one's k nearest, kept up to date while
+groups are taken.
 
-A record that is among another's k nearest stays so until it is taken: those that leave only bring the others nearer. So a
-neighbourhood has to be asked for again only when one of its members is taken, and only the places of those are filled anew.
-Who holds a record is kept in chains: node i k + t is the place t of record i, and the nodes whose places hold one and the
-same record follow one another. O(n k) memory; taking a group asks again for some k^2 neighbourhoods.
+A record that is among another's k nearest stays so until it is taken: those that leave only bring
+the others nearer. So a neighbourhood has to be asked for again only when one of its members is
+taken, and only the places of those are filled anew. Who holds a record is kept in chains: node i k
++ t is the place t of record i, and the nodes whose places hold one and the same record follow one
+another. O(n k) memory; taking a group asks again for some k^2 neighbourhoods.
 
-Records at one and the same point (twins) have the same neighbourhood. Only that of the first one left is kept: the others
-could only tie with it. When it is taken, the next of its twins takes its place.
+Records at one and the same point (twins) have the same neighbourhood. Only that of the first one
+left is kept: the others could only tie with it. When it is taken, the next of its twins takes its
+place.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ NOBODY = -1
 
 @kernel
 def spread_of(points, records):
-    """The sum of squared distances of some records to their mean; the same in whichever order they come."""
+    """The sum of squared distances of some records to their mean; the same in whichever order
+    they come.
+    """
     mean, total = mean_of(points, records), np.zeros((3, 1))
     for t in range(records.shape[0]):
         for j in range(points.shape[1]):
@@ -67,7 +72,8 @@ def _link(node, record, first, following):
 
 @kernel
 def renew(taken, members, first, following, twins, kept, changed, handle):
-    """Bring all neighbourhoods up to date after some records were taken; returns how many changed, and fills in which.
+    """Bring all neighbourhoods up to date after some records were taken; returns how many
+    changed, and fills in which.
 
     `twins` has the next record at the same point, or -1.
     """
@@ -153,7 +159,9 @@ def describe(points, members, which, centres, spreads):
 
 @kernel
 def farthest_centre(centres, spreads, kept, q, weight):
-    """The record whose weight |centre - q|^2 + spread is largest of those kept; the first of several."""
+    """The record whose weight |centre - q|^2 + spread is largest of those kept; the first of
+    several.
+    """
     best, chosen = -np.inf, -1
     for i in range(centres.shape[0]):
         if kept[i]:
@@ -169,7 +177,9 @@ def farthest_centre(centres, spreads, kept, q, weight):
 
 @kernel
 def tournament(values):
-    """(2 m,): who has the lowest value in each pair, up to the winner of all at 1; the first of several wins."""
+    """(2 m,): who has the lowest value in each pair, up to the winner of all at 1; the first of
+    several wins.
+    """
     m = 1
     while m < values.shape[0]:
         m *= 2

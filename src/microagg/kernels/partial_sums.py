@@ -1,4 +1,6 @@
-"""Sums of parts of a table that are put together: in whatever order, they come to what the whole comes to (see `sums.py`)."""
+"""Sums of parts of a table that are put together: in whatever order, they come to what the whole
+comes to (see `sums.py`).
+"""
 
 from __future__ import annotations
 

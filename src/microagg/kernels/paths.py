@@ -1,8 +1,10 @@
-"""Kernels for orderings: scores along the first principal axis, places on a Hilbert curve, and Hamiltonian paths.
+"""Kernels for orderings: scores along the first principal axis, places on a Hilbert curve, and
+Hamiltonian paths.
 
-A path is kept as a closed tour through one more place, number n, which is at distance 0 from all others: the path's two
-ends are its neighbours, so that a move may change the ends as well. Moves follow lists of near neighbours only, and
-nodes are looked at again only after something near them changed, first come, first served.
+A path is kept as a closed tour through one more place, number n, which is at distance 0 from all
+others: the path's two ends are its neighbours, so that a move may change the ends as well. Moves
+follow lists of near neighbours only, and nodes are looked at again only after something near them
+changed, first come, first served.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from microagg.kernels.sums import column_sums, rounded
 LONGEST_MOVE = (
     50_000  # places of a tour that one move may rewrite: it keeps a million records within reach
 )
-WORTHWHILE = 1e-9  # a move must shorten what it removes by this share, so that rounding cannot go round in circles
+# a move must shorten what it removes by this share, so that rounding cannot go round in circles
+WORTHWHILE = 1e-9
 SMALLEST_TOUR = 8  # below, a segment and its two neighbours may be the whole tour
 LONGEST_SEGMENT = 3  # that Or-opt moves
 
 
 @kernel
 def first_component(points):
-    """The scores of all records on the first principal component, whose largest loading is positive."""
+    """The scores of all records on the first principal component, whose largest loading is
+    positive.
+    """
     n, d = points.shape
     sums, mean = column_sums(points), np.empty(d)
     for j in range(d):
@@ -60,7 +65,9 @@ def _first_axis(points, mean, scale):
 
 @part
 def _axis_through_records(points, mean, scale):
-    """The first axis of a table with more columns than records, from the products of its records: O(n^3 + n^2 d)."""
+    """The first axis of a table with more columns than records, from the products of its
+    records: O(n^3 + n^2 d).
+    """
     n, d = points.shape
     products = np.zeros((n, n))
     for a in range(n):
@@ -119,7 +126,9 @@ def squared_distances_to(points, others, rows):
 
 @kernel
 def hilbert_places(cells, bits):
-    """The place on the Hilbert curve of each row of `cells`, whole numbers of that many bits (64 in all at most)."""
+    """The place on the Hilbert curve of each row of `cells`, whole numbers of that many bits (64
+    in all at most).
+    """
     n, d = cells.shape
     places = np.empty(n, np.uint64)
     cell = np.empty(d, np.int64)
@@ -137,7 +146,9 @@ def hilbert_places(cells, bits):
 
 @part
 def _turn_along_the_curve(cell, bits):
-    """Skilling's transform: after it the bits of the coordinates, highest first and interleaved, are the place."""
+    """Skilling's transform: after it the bits of the coordinates, highest first and interleaved,
+    are the place.
+    """
     d = cell.shape[0]
     for bit in range(bits - 1, 0, -1):
         lower = (1 << bit) - 1
@@ -160,9 +171,11 @@ def _turn_along_the_curve(cell, bits):
 
 @kernel
 def join_fragments(a, b, links, other_end):
-    """Take the edges a[i] - b[i] in turn, each unless it would close a ring or give a node a third; returns how many.
+    """Take the edges a[i] - b[i] in turn, each unless it would close a ring or give a node a
+    third; returns how many.
 
-    `links` (n, 2) holds each node's neighbours so far, -1 for none; `other_end` that of the fragment a node ends.
+    `links` (n, 2) holds each node's neighbours so far, -1 for none; `other_end` that of the
+    fragment a node ends.
     """
     joined = 0
     for i in range(a.shape[0]):
@@ -194,10 +207,12 @@ def walk(links):
 
 @kernel
 def improve(points, neighbours, tour, place, queue, waiting, state, turns):
-    """2-opt and Or-opt on the nodes in the queue, at most `turns` of them; returns whether any wait.
+    """2-opt and Or-opt on the nodes in the queue, at most `turns` of them; returns whether any
+    wait.
 
-    `neighbours` lists near nodes, nearest first (place n, at distance 0, before them); `place` is where each node is in
-    the tour; the queue is a ring. `state` holds its first node, its length, and how many moves were made.
+    `neighbours` lists near nodes, nearest first (place n, at distance 0, before them); `place` is
+    where each node is in the tour; the queue is a ring. `state` holds its first node, its length,
+    and how many moves were made.
     """
     n = points.shape[0]
     while state[1] > 0 and turns > 0:
@@ -236,7 +251,9 @@ def _wake(queue, waiting, state, node):
 
 @part
 def _two_opt(points, neighbours, tour, place, queue, waiting, state, a):
-    """Replace the edges a-b and c-d by a-c and b-d, if that is shorter for any near c; returns whether it was."""
+    """Replace the edges a-b and c-d by a-c and b-d, if that is shorter for any near c; returns
+    whether it was.
+    """
     for step in (1, -1):
         b = _beside(tour, place, a, step)
         ab = _apart(points, a, b)
@@ -258,7 +275,9 @@ def _two_opt(points, neighbours, tour, place, queue, waiting, state, a):
 
 @part
 def _reverse(tour, place, first, last):
-    """Turn round the places first..last of the ring, or all others, which is the same tour; False if it is too long."""
+    """Turn round the places first..last of the ring, or all others, which is the same tour;
+    False if it is too long.
+    """
     size = tour.shape[0]
     length = (last - first) % size + 1
     if 2 * length > size:
@@ -274,7 +293,9 @@ def _reverse(tour, place, first, last):
 
 @part
 def _or_opt(points, neighbours, tour, place, queue, waiting, state, a):
-    """Move a and up to two nodes after or before it beside a near c, if that is shorter; returns whether it was."""
+    """Move a and up to two nodes after or before it beside a near c, if that is shorter; returns
+    whether it was.
+    """
     for step in (1, -1):
         for length in range(1, LONGEST_SEGMENT + 1):
             end = _beside(tour, place, a, step * (length - 1))
@@ -303,7 +324,9 @@ def _or_opt(points, neighbours, tour, place, queue, waiting, state, a):
 
 @part
 def _move(tour, place, a, step, length, c, side):
-    """Put the segment that starts at a next to c, a beside c, on c's given side; False if that is too far away."""
+    """Put the segment that starts at a next to c, a beside c, on c's given side; False if that
+    is too far away.
+    """
     size = tour.shape[0]
     segment = np.empty(length, np.int64)
     for t in range(length):  # in the order in which it will stand

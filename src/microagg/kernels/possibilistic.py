@@ -1,8 +1,9 @@
 """Passes over the records for possibilistic and fuzzy clustering, and the merging of prototypes.
 
-A pass looks at one record after another and keeps nothing of it but sums, so it takes O(n c d) time and O(c d) memory
-for n records, c prototypes and d columns. Prototypes come column by column, (d, c): the inner loops run over them as
-vector code. The exponents m and eta are 2, as everywhere in microagg.
+A pass looks at one record after another and keeps nothing of it but sums, so it takes O(n c d) time
+and O(c d) memory for n records, c prototypes and d columns. Prototypes come column by column, (d,
+c): the inner loops run over them as vector code. The exponents m and eta are 2, as everywhere in
+microagg.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from microagg.kernels.elementary import exponential
 
 @kernel
 def spreads_of(points, weights, columns):
-    """(2, c): for each prototype the sum of squared memberships, and of these times the squared distances."""
+    """(2, c): for each prototype the sum of squared memberships, and of these times the squared
+    distances.
+    """
     c = columns.shape[1]
     found, squares, shares = np.zeros((2, c)), np.empty(c), np.empty(c)
     for i in range(points.shape[0]):
@@ -27,10 +30,11 @@ def spreads_of(points, weights, columns):
 
 @kernel
 def spreads_between(points, columns, partners, directions, lengths):
-    """(3, c): sums of squared memberships, and of these times squared distances along the line to a partner.
+    """(3, c): sums of squared memberships, and of these times squared distances along the line
+    to a partner.
 
-    The second row has those of the prototype itself, the third those of its partner along the same line. Lines are
-    given as unit vectors, column by column, and lengths.
+    The second row has those of the prototype itself, the third those of its partner along the same
+    line. Lines are given as unit vectors, column by column, and lengths.
     """
     c = columns.shape[1]
     found, squares, shares, along = np.zeros((3, c)), np.empty(c), np.empty(c), np.empty(c)
@@ -49,10 +53,11 @@ def spreads_between(points, columns, partners, directions, lengths):
 
 @kernel
 def pull_on(points, weights, columns, widths):
-    """(d + 1, c): the weighted sums of the records for each prototype, column by column, and the sum of the weights.
+    """(d + 1, c): the weighted sums of the records for each prototype, column by column, and the
+    sum of the weights.
 
-    The weight of a record is its squared membership, and besides its squared typicality where `widths` (the gammas of
-    the prototypes) are given.
+    The weight of a record is its squared membership, and besides its squared typicality where
+    `widths` (the gammas of the prototypes) are given.
     """
     d, c = columns.shape
     found, squares, shares = np.zeros((d + 1, c)), np.empty(c), np.empty(c)
@@ -68,7 +73,8 @@ def pull_on(points, weights, columns, widths):
 
 @kernel
 def smoothed(pulls, across, width):
-    """The pulls of each prototype and, less and less by a Gaussian of their distance, of those around it on the map.
+    """The pulls of each prototype and, less and less by a Gaussian of their distance, of those
+    around it on the map.
 
     Prototype number i stands in row i // across, place i % across of the map; `width` is in places.
     """
@@ -99,10 +105,11 @@ def label_nearest(points, columns):
 
 @kernel
 def merge_down(prototypes, masses, wanted):
-    """(wanted, d): prototypes of positive mass merged pair by pair where the squared error grows least (Ward 1963).
+    """(wanted, d): prototypes of positive mass merged pair by pair where the squared error grows
+    least (Ward 1963).
 
-    A pair is merged to its centre of mass, which takes the place of the first of them. Ties go to the lower numbers.
-    O(c^2 d) time as a rule, O(c) memory.
+    A pair is merged to its centre of mass, which takes the place of the first of them. Ties go to
+    the lower numbers. O(c^2 d) time as a rule, O(c) memory.
     """
     alive = np.flatnonzero(masses > 0.0)
     centres, weights = prototypes[alive], masses[alive]
@@ -176,7 +183,9 @@ def _project(x, columns, directions, along):
 
 @part
 def _memberships(squares, shares):
-    """1 / sum_l (D_i / D_l)^2; a record that lies on prototypes belongs to them alone, in equal shares."""
+    """1 / sum_l (D_i / D_l)^2; a record that lies on prototypes belongs to them alone, in equal
+    shares.
+    """
     least = squares[0]
     for t in range(1, squares.shape[0]):
         least = min(least, squares[t])
@@ -202,7 +211,9 @@ def _square(shares):
 
 @part
 def _add_typicalities(squares, widths, shares):
-    """1 / (1 + D^2 / gamma), squared; with a gamma of 0 only what lies on the prototype is typical."""
+    """1 / (1 + D^2 / gamma), squared; with a gamma of 0 only what lies on the prototype is
+    typical.
+    """
     for t in range(squares.shape[0]):
         typical = widths[t] / (widths[t] + squares[t]) if widths[t] > 0.0 else 0.0
         shares[t] += typical * typical

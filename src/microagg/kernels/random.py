@@ -1,6 +1,8 @@
-"""Our own integer random numbers: the same on every machine and with every version of every library.
+"""Our own integer random numbers: the same on every machine and with every version of every
+library.
 
-A generator is an array of one unsigned 64-bit number; the sequence is SplitMix64 (Steele, Lea and Flood 2014).
+A generator is an array of one unsigned 64-bit number; the sequence is SplitMix64 (Steele, Lea and
+Flood 2014).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Which leaf of a tree of cuts a point falls into, and which records belong to a sample: both by that record alone."""
+"""Which leaf of a tree of cuts a point falls into, and which records belong to a sample: both by
+that record alone.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,12 @@ def _length_along(points, i, centre, direction):
 
 @kernel
 def leaves_of(points, axes, values, children, leaves, centre, directions):
-    """(n,): the leaf of each point. Node i cuts `axes[i]` (-1: it is the leaf `leaves[i]`) at `values[i]`.
+    """(n,): the leaf of each point. Node i cuts `axes[i]` (-1: it is the leaf `leaves[i]`) at
+    `values[i]`.
 
-    The axis behind the last is the squared distance from the centre, those behind it are `directions` from there.
-    A point goes to the first of `children[i]` if it lies at the value or below it, else to the second.
+    The axis behind the last is the squared distance from the centre, those behind it are
+    `directions` from there. A point goes to the first of `children[i]` if it lies at the value or
+    below it, else to the second.
     """
     found, d = np.empty(points.shape[0], np.int32), points.shape[1]
     for i in range(points.shape[0]):
@@ -67,7 +71,9 @@ def leaves_of(points, axes, values, children, leaves, centre, directions):
 
 @kernel
 def are_chosen(first, count, key, below):
-    """(count,): whether the hash of each record number from `first` on, keyed, is below a limit (SplitMix64's last step)."""
+    """(count,): whether the hash of each record number from `first` on, keyed, is below a limit
+    (SplitMix64's last step).
+    """
     chosen = np.empty(count, np.bool_)
     for i in range(count):
         z = key + np.uint64(first + i) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,15 +1,16 @@
 """The minimum spanning tree of points, by the rounds of Boruvka on the kd-tree.
 
-Edges are ordered by (squared length, lower record, higher record). No two are equal in that order, so there is one
-minimum spanning tree, whichever way it is found. In each round every component finds its least edge to another one;
-these edges join the components, which are at most half as many afterwards. What a record has learned is kept: as
-components only grow, its nearest record outside of its own stays the nearest for as long as it is outside, and is no
-nearer later on. So most records need no question in most rounds. A box whose records all belong to the component of the
-one that asks is left out.
+Edges are ordered by (squared length, lower record, higher record). No two are equal in that order,
+so there is one minimum spanning tree, whichever way it is found. In each round every component
+finds its least edge to another one; these edges join the components, which are at most half as many
+afterwards. What a record has learned is kept: as components only grow, its nearest record outside
+of its own stays the nearest for as long as it is outside, and is no nearer later on. So most
+records need no question in most rounds. A box whose records all belong to the component of the one
+that asks is left out.
 
-Equal points are one point to the tree: the first of them stands for all, and the others hang on it. That is what the
-order of edges makes of them, and it spares the questions that every one of many equal points would have to ask of all
-the others.
+Equal points are one point to the tree: the first of them stands for all, and the others hang on it.
+That is what the order of edges makes of them, and it spares the questions that every one of many
+equal points would have to ask of all the others.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ MIXED, NOTHING = -1, -2  # what a box holds whose records are of several compone
 def spanning_tree(
     points: np.ndarray, tell: Callable[[int, int], None] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(edges, squared lengths) of the minimum spanning tree, shortest first; an edge is (lower record, higher record).
+    """(edges, squared lengths) of the minimum spanning tree, shortest first; an edge is (lower
+    record, higher record).
 
-    `tell(joined, all)` hears after each round how many edges are found. Near O(n log² n) time on data of few columns.
+    `tell(joined, all)` hears after each round how many edges are found. Near O(n log² n) time on
+    data of few columns.
 
     >>> edges, squares = spanning_tree(np.array([[0.0], [5.0], [1.0], [7.0]]))
     >>> edges.tolist(), squares.tolist()
@@ -57,7 +60,9 @@ def spanning_tree(
 
 
 def _first_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(for each record the first one equal to it, the records that are the first of their equals)."""
+    """(for each record the first one equal to it, the records that are the first of their
+    equals).
+    """
     order = np.lexsort(points.T[::-1])  # stable: equals stay in ascending order
     new = np.ones(len(points), bool)
     new[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
@@ -68,10 +73,11 @@ def _first_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _round(components, partners, least, edges, squares, found, handle):
-    """One round: the least edge out of each component is added, components are numbered anew; returns the edge count.
+    """One round: the least edge out of each component is added, components are numbered anew;
+    returns the edge count.
 
-    `partners` holds for each record the nearest one outside of its component, where known, and `least` what the squared
-    distance to any record outside is at least.
+    `partners` holds for each record the nearest one outside of its component, where known, and
+    `least` what the squared distance to any record outside is at least.
     """
     tree = tree_at(handle)
     walk, n = walk_of(tree), components.shape[0]
@@ -95,7 +101,9 @@ def _round(components, partners, least, edges, squares, found, handle):
 
 @part
 def _less(x, a, b, best, ends):
-    """Whether the edge between a and b of squared length x comes before the edge `ends` of squared length `best`."""
+    """Whether the edge between a and b of squared length x comes before the edge `ends` of
+    squared length `best`.
+    """
     low, high = min(a, b), max(a, b)
     return x < best or (x == best and (low < ends[0] or (low == ends[0] and high < ends[1])))
 
@@ -109,7 +117,9 @@ def _offer(component, a, b, x, best, ends):
 
 @part
 def _what_boxes_hold(components, tree):
-    """For each node and each leaf, numbered as children in the heap, the only component of its records, or MIXED."""
+    """For each node and each leaf, numbered as children in the heap, the only component of its
+    records, or MIXED.
+    """
     first, leaves, nodes = first_leaf(tree), tree.blocks.shape[0], tree.boxes.shape[0]
     held = np.full(max(first + leaves, nodes * LANES + 1), NOTHING)
     for leaf in range(leaves):
@@ -132,9 +142,11 @@ def _together(a, b):
 
 @part
 def _nearest_outside(i, best, ends, components, held, tree, walk):
-    """(record, squared distance): the least edge from record i to another component that comes before the edge given.
+    """(record, squared distance): the least edge from record i to another component that comes
+    before the edge given.
 
-    Where there is none, the record is -1 and the squared distance that of the edge given: no record outside is nearer.
+    Where there is none, the record is -1 and the squared distance that of the edge given: no record
+    outside is nearer.
     """
     q, own, d = tree.points[i], components[i], tree.points.shape[1]
     low, high, nearest = ends[0], ends[1], -1
@@ -175,7 +187,9 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
 
 @part
 def _join(components, best, ends, edges, squares, found):
-    """Add the least edge of each component, once, and let the components that they join share a number."""
+    """Add the least edge of each component, once, and let the components that they join share a
+    number.
+    """
     n = components.shape[0]
     parents = np.arange(n)
     for c in range(n):
@@ -200,10 +214,11 @@ def _root(parents, c):
 
 @kernel
 def cut_longest(edges, n, k):
-    """The component of each of n records after cutting edges of a spanning tree, the last ones first, where it may be.
+    """The component of each of n records after cutting edges of a spanning tree, the last ones
+    first, where it may be.
 
-    An edge may be cut if k records are on both sides of it. As sides only shrink, one look at each edge is enough; a
-    look walks no farther than k records to each side.
+    An edge may be cut if k records are on both sides of it. As sides only shrink, one look at each
+    edge is enough; a look walks no farther than k records to each side.
     """
     starts, others, numbers = _ways(edges, n)
     cut = np.zeros(edges.shape[0], np.bool_)
@@ -246,7 +261,9 @@ def _ways(edges, n):
 
 @part
 def _reaches(start, k, starts, others, numbers, cut, reached, before):
-    """Whether k records can be reached from one along the edges not cut; the last two arrays are room to work in."""
+    """Whether k records can be reached from one along the edges not cut; the last two arrays are
+    room to work in.
+    """
     reached[0], before[0] = start, -1
     count, done = 1, 0
     while done < count < k:

@@ -1,11 +1,15 @@
-"""Whether a group of records may be one: how far it is from the l-diversity, the t-closeness and the units asked for.
+"""Whether a group of records may be one: how far it is from the l-diversity, the t-closeness and
+the units asked for.
 
-A group is judged by its confidential values and its units alone, column by column, each against what is asked of that column. They are sorted, so the answer does not depend on the
-order of the records, and never looked at beyond the group: what lies between two of its values is summed by looks into
-running sums of the whole table. O(s log m) for s records and m distinct values, besides the sorting.
+A group is judged by its confidential values and its units alone, column by column, each against
+what is asked of that column. They are sorted, so the answer does not depend on the order of the
+records, and never looked at beyond the group: what lies between two of its values is summed by
+looks into running sums of the whole table. O(s log m) for s records and m distinct values, besides
+the sorting.
 
-Atoms (what is missing, and special codes) have numbers behind all values, so once sorted they are the last. Diversity is that of the
-values before them; see `guarantees/t.py` for what they do to a distance.
+Atoms (what is missing, and special codes) have numbers behind all values, so once sorted they are
+the last. Diversity is that of the values before them; see `guarantees/t.py` for what they do to a
+distance.
 """
 
 from __future__ import annotations
@@ -21,8 +25,10 @@ from microagg.kernels.elementary import logarithm
 DISTINCT, ENTROPY, RECURSIVE, C, T, SHARE = range(6)
 NOTHING_ASKED = (0.0, -1.0, 0.0, 0.0, 2.0, 1.0)
 
-# A distance or an entropy counts as reached within this much; the check of a finished table allows ten times as much, so
-# that rounding never makes it refuse a group, or two groups that share a class, which were accepted here.
+# A distance or an entropy counts as reached within this much; the check of a finished table allows
+# ten times as much, so
+# that rounding never makes it refuse a group, or two groups that share a class, which were accepted
+# here.
 CLOSE = 1e-10
 STRICTLY = (
     1e-9  # what "less than" leaves between the two sides of the recursive condition, relative
@@ -31,14 +37,18 @@ GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting
 
 
 class Standard(NamedTuple):
-    """What groups are measured against: the columns as numbers of values, the whole table's counts, what is asked of each column."""
+    """What groups are measured against: the columns as numbers of values, the whole table's
+    counts, what is asked of each column.
+    """
 
     codes: np.ndarray
     """(n, columns) int32: the number of each record's value, in ascending order of the values"""
     ordered: np.ndarray
     """(columns,) uint8: whether distances go by the order of the values"""
     known: np.ndarray
-    """(columns,) int64: how many values there are; numbers from there on are atoms (missing, special codes), which are none"""
+    """(columns,) int64: how many values there are; numbers from there on are atoms (missing,
+    special codes), which are none
+    """
     begins: np.ndarray
     """(columns + 1,) int64: where the values of each column begin in `cumulative`"""
     cumulative: np.ndarray
@@ -53,13 +63,16 @@ class Standard(NamedTuple):
         return self._replace(codes=np.ascontiguousarray(self.codes[rows]))
 
 
-# For kernels that take a standard where there is none: numba then leaves out what judges, which halves the time to compile.
+# For kernels that take a standard where there is none: numba then leaves out what judges, which
+# halves the time to compile.
 NO_STANDARD: tuple[None, ...] = (None,) * len(Standard._fields)
 
 
 @kernel
 def shortfall(records, count, codes, ordered, known, begins, cumulative, running, asked):
-    """How far the first `count` records are from what is asked of a group, over all columns; 0 if they may be one."""
+    """How far the first `count` records are from what is asked of a group, over all columns; 0
+    if they may be one.
+    """
     values, total = np.empty(count, np.int32), 0.0
     for j in range(codes.shape[1]):
         total += _lacking(
@@ -167,7 +180,9 @@ def _lacking_recursively(values, count, distinct, asked, j):
 
 @part
 def _excess_share(values, count, largest):
-    """What the share of the most frequent of sorted values is above the largest allowed; exact for a half."""
+    """What the share of the most frequent of sorted values is above the largest allowed; exact
+    for a half.
+    """
     most, first = 0, 0
     for t in range(1, count + 1):
         if t == count or values[t] != values[first]:
@@ -192,10 +207,11 @@ def _nominal_distance(values, count, cumulative, begin, end):
 
 @part
 def _distance_with_atoms(values, count, told, cumulative, running, begin, atoms, end, offset):
-    """The shares of the atoms and of values as such, compared, and the ordered distance of the first `told` values, weighed.
+    """The shares of the atoms and of values as such, compared, and the ordered distance of the
+    first `told` values, weighed.
 
-    Values end and atoms begin at `atoms`. The weight is the share of values here, or, if the column has one atom only, in the table
-    if that is less.
+    Values end and atoms begin at `atoms`. The weight is the share of values here, or, if the column
+    has one atom only, in the table if that is less.
     """
     here, n, overall = (
         told / count,
@@ -221,8 +237,8 @@ def _distance_with_atoms(values, count, told, cumulative, running, begin, atoms,
 def _ordered_distance(values, count, cumulative, running, begin, end, offset):
     """The mean over all values but the last of |cumulative share here - in the table|.
 
-    From one value to the next that occurs here the share here stands still and the table's rises: before the value where it
-    overtakes, the difference has one sign, behind it the other.
+    From one value to the next that occurs here the share here stands still and the table's rises:
+    before the value where it overtakes, the difference has one sign, behind it the other.
     """
     m = end - begin
     if m == 1:
@@ -242,9 +258,11 @@ def _ordered_distance(values, count, cumulative, running, begin, end, offset):
 
 @part
 def _overtaking(cumulative, begin, low, high, target, guess):
-    """The first value from `low` on, before `high`, that the table's count reaches the target with; `high` if none does.
+    """The first value from `low` on, before `high`, that the table's count reaches the target
+    with; `high` if none does.
 
-    It looks around the guess first, in growing steps: the place is exact where all values are equally frequent.
+    It looks around the guess first, in growing steps: the place is exact where all values are
+    equally frequent.
     """
     guess, step = min(max(guess, low), high), 1
     while guess < high and cumulative[begin + guess] < target:

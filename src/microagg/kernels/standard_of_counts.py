@@ -1,7 +1,9 @@
-"""What `standard.py` says of a group of records, said of one that is known by counts: which values it has, and how often each.
+"""What `standard.py` says of a group of records, said of one that is known by counts: which
+values it has, and how often each.
 
-For groups that are never in memory record by record: strata, and the whole table. The same terms are added in the same order, so that the
-answers are the same to the bit. O(r log m) for r values of the group and m of the table.
+For groups that are never in memory record by record: strata, and the whole table. The same terms
+are added in the same order, so that the answers are the same to the bit. O(r log m) for r values of
+the group and m of the table.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from microagg.kernels.standard import (
 
 @kernel
 def shortfall_of_counts(values, amounts, j, ordered, known, begins, cumulative, running, asked):
-    """How far a group is from what is asked in column j: its different values, in ascending order, and how often each occurs."""
+    """How far a group is from what is asked in column j: its different values, in ascending
+    order, and how often each occurs.
+    """
     begin, end, total = begins[j], begins[j + 1], 0.0
     count = np.int64(0)
     for r in range(values.shape[0]):
@@ -118,7 +122,9 @@ def _nominal_distance(values, amounts, count, cumulative, begin, end):
 def _distance_with_atoms(
     values, amounts, runs, count, told, cumulative, running, begin, atoms, end, offset
 ):
-    """The shares of the atoms and of values as such, compared, and the ordered distance of the values, weighed."""
+    """The shares of the atoms and of values as such, compared, and the ordered distance of the
+    values, weighed.
+    """
     here, n, overall = (
         told / count,
         cumulative[end - 1],

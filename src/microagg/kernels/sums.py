@@ -1,7 +1,8 @@
 """Sums that do not depend on the order of their terms, and what is built on them.
 
-A sum is kept as three numbers (its leading part and what rounding left over, twice), some 160 bits in all, so the mean
-of a set of records is the same whichever way the set was reached: record by record, by removal, in another order.
+A sum is kept as three numbers (its leading part and what rounding left over, twice), some 160 bits
+in all, so the mean of a set of records is the same whichever way the set was reached: record by
+record, by removal, in another order.
 """
 
 from __future__ import annotations
@@ -155,7 +156,9 @@ def number_by_first_record(labels):
 
 @kernel
 def total_and_mean(points):
-    """(5, d): the sums of all columns in three parts, the mean, and (in the first column) the number of points."""
+    """(5, d): the sums of all columns in three parts, the mean, and (in the first column) the
+    number of points.
+    """
     n, d = points.shape
     totals, sums = np.zeros((5, d)), column_sums(points)
     totals[4, 0] = n

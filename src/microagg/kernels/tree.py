@@ -1,15 +1,17 @@
 """The kd-tree with removal: its arrays, and how a kernel gets them as one argument.
 
-Points are split evenly into leaves of at most sixteen; a node has sixteen children. Nodes are numbered as in a
-heap: the children of node v are 16 v + 1, ..., 16 v + 16, and those from `first_leaf` on are the leaves.
+Points are split evenly into leaves of at most sixteen; a node has sixteen children. Nodes are
+numbered as in a heap: the children of node v are 16 v + 1, ..., 16 v + 16, and those from
+`first_leaf` on are the leaves.
 
-Records at one and the same point share a slot (where `tree_build.build` was told so): the lowest of those still there is
-in it, and the others follow it in a chain, in ascending order. When it is taken, the next one is in the slot. So however
-many records are equal, a question meets them once, and ties still go to the lower record number.
+Records at one and the same point share a slot (where `tree_build.build` was told so): the lowest of
+those still there is in it, and the others follow it in a chain, in ascending order. When it is
+taken, the next one is in the slot. So however many records are equal, a question meets them once,
+and ties still go to the lower record number.
 
-Calling a kernel from Python costs some 50 ns for each array that it takes, and counting who holds them as much
-again inside. So a kernel takes the tree's handle, a small array that says where the arrays are. `PointSet` keeps
-the arrays for as long as it keeps the handle.
+Calling a kernel from Python costs some 50 ns for each array that it takes, and counting who holds
+them as much again inside. So a kernel takes the tree's handle, a small array that says where the
+arrays are. `PointSet` keeps the arrays for as long as it keeps the handle.
 """
 
 from __future__ import annotations
@@ -29,23 +31,34 @@ CACHE_LINE = 64  # bytes
 
 
 class Tree(NamedTuple):
-    """The tree of n points in d columns, with L leaves. Boxes and blocks are float32, see `frame.py`."""
+    """The tree of n points in d columns, with L leaves. Boxes and blocks are float32, see
+    `frame.py`.
+    """
 
     points: Any  # (n, d): the caller's own array
     frame: Any  # (3 + d, d) or (3, d): what turns a point, see `frame.py`
     totals: Any  # (5, d): sums and mean of the records still there, see `total_and_mean`
-    boxes: Any  # (nodes, 2d + 1, 16): of each child the low faces, the high faces and the largest |z|^2, where z is
-    #   measured from the reference centre. The box of nothing has low faces inf, high faces -inf and |z|^2 = -inf
-    blocks: Any  # (L, d, 16): the points of a leaf in turned coordinates, column by column. Where no record is, or none
+    # (nodes, 2d + 1, 16): of each child the low faces, the high faces and the largest |z|^2, where
+    # z is
+    boxes: Any
+    #   measured from the reference centre. The box of nothing has low faces inf, high faces -inf
+    # and |z|^2 = -inf
+    # (L, d, 16): the points of a leaf in turned coordinates, column by column. Where no record is,
+    # or none
+    blocks: Any
     #   any more, they are NaN, which passes no comparison
     slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
     counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
-    following: Any  # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a slot
+    # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a
+    # slot
+    following: Any
     places: Any  # (n,): the place (leaf * 16 + slot) of each record, or -1 once it is taken
     numbers: Any  # scratch for questions, see `walk_of`
     integers: Any
-    effort: Any  # (3,): the cost of moving the reference centre; boxes opened and questions since it moved
-    longest: Any  # (L,): no pair with an end in this leaf has a larger squared length; see `farthest_pair`
+    # (3,): the cost of moving the reference centre; boxes opened and questions since it moved
+    effort: Any
+    # (L,): no pair with an end in this leaf has a larger squared length; see `farthest_pair`
+    longest: Any
 
 
 class Walk(NamedTuple):
@@ -57,14 +70,17 @@ class Walk(NamedTuple):
     lanes: Any  # (16,): what the last vector operation found
     bounds: Any  # (STACK,): what the children still to be looked at may hold
     stack: Any  # (STACK,): those children
-    roughly: Any  # (PENDING,): the float32 distances of records whose exact distance has yet to be computed
+    # (PENDING,): the float32 distances of records whose exact distance has yet to be computed
+    roughly: Any
     pending: Any  # (PENDING,): those records
 
 
 def new_tree(
     points: np.ndarray, frame: np.ndarray, totals: np.ndarray, following: np.ndarray, size: int
 ) -> Tree:
-    """A tree with room for so many records that differ, yet to be filled. `following` is empty where all of them do."""
+    """A tree with room for so many records that differ, yet to be filled. `following` is empty
+    where all of them do.
+    """
     n, d = points.shape
     leaves = max(1, (size + LANES - 1) // LANES)
     return Tree(
@@ -183,7 +199,9 @@ def home_of(tree, record):
 
 @part
 def next_equal(tree, record):
-    """The next higher record at the same point that is still there, or -1. What is found gone leaves the chain."""
+    """The next higher record at the same point that is still there, or -1. What is found gone
+    leaves the chain.
+    """
     if tree.following.shape[0] == 0:
         return np.int64(-1)
     following = np.int64(tree.following[record])

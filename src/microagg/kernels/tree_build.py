@@ -1,4 +1,5 @@
-"""Building the kd-tree: points go to leaves by halving, boxes are drawn around them from the leaves up.
+"""Building the kd-tree: points go to leaves by halving, boxes are drawn around them from the
+leaves up.
 
 The layout is described in `tree.py`. Boxes are rounded outwards, so that none ever hides a record.
 """
@@ -17,13 +18,16 @@ from microagg.kernels.tree import Tree, first_leaf, handle_of, new_tree, tree_at
 SPREAD_SAMPLE = 32
 REGROUP = 3
 NOBODY = np.empty(0, np.int32)
-WORK = 30_000_000  # multiplications between two moments at which Ctrl-C is heard, some hundredths of a second
+# multiplications between two moments at which Ctrl-C is heard, some hundredths of a second
+WORK = 30_000_000
 
 
 def build(
     points: np.ndarray, records: np.ndarray | None = None, *, equals_as_one: bool = False
 ) -> Tree:
-    """The tree of all points, or of some records (in ascending order) among them; see `tree.py` for `equals_as_one`."""
+    """The tree of all points, or of some records (in ascending order) among them; see `tree.py`
+    for `equals_as_one`.
+    """
     points = np.ascontiguousarray(points, np.float64)
     chosen = points if records is None else points[records]
     totals = total_and_mean(chosen)
@@ -46,7 +50,9 @@ def build(
 
 
 def extent(tree: Tree) -> float:
-    """How far from the reference centre the records still there reach, as a share of the extent at the beginning."""
+    """How far from the reference centre the records still there reach, as a share of the extent
+    at the beginning.
+    """
     return float(np.sqrt(max(tree.boxes[0, -1].max(), 0.0)))
 
 
@@ -97,7 +103,9 @@ def _count_equals(tree):
 
 @part
 def _kd_order(rows, order, leaves):
-    """Split again and again along the column of largest spread: (rows in leaf order, their records)."""
+    """Split again and again along the column of largest spread: (rows in leaf order, their
+    records).
+    """
     n = rows.shape[0]
     marks, keys = np.empty(n, np.int32), np.empty(n, np.int64)
     for i in range(n):
@@ -157,7 +165,9 @@ def _leaf_to_split_at(low, high):
 
 @part
 def _split(rows, bits, marks, keys, first, middle, stop):
-    """Arrange marks[first:stop] so that no row before `middle` lies beyond any row from it on, in some column."""
+    """Arrange marks[first:stop] so that no row before `middle` lies beyond any row from it on,
+    in some column.
+    """
     column = _column_of_largest_spread(rows, marks, first, stop)
     for t in range(first, stop):
         keys[t] = _key(bits[marks[t], column], marks[t])
@@ -168,7 +178,9 @@ def _split(rows, bits, marks, keys, first, middle, stop):
 
 @part
 def _key(bits, mark):
-    """A whole number that sorts like the float32 with these bits, then like the mark: no two are equal."""
+    """A whole number that sorts like the float32 with these bits, then like the mark: no two are
+    equal.
+    """
     return (np.int64(bits ^ ((bits >> 31) & 0x7FFFFFFF)) << 32) | np.int64(mark)
 
 

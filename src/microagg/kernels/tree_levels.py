@@ -1,9 +1,11 @@
 """Which originals are nearest and second nearest to released points, and how far they are.
 
-What counts is how many originals lie at the lowest distance and at the next one, not which. Two originals whose mean is released
-are equally far from it, and only rounding says otherwise; so distances up to `rounded_up` of the lowest are the lowest, too, and the
-next one is the lowest beyond. A walk of the kd-tree finds either, looking no farther than the originals whose released point
-the query is: whoever is behind two other distances is linked to neither. Only where one of them is in a tie, another walk counts it.
+What counts is how many originals lie at the lowest distance and at the next one, not which. Two
+originals whose mean is released are equally far from it, and only rounding says otherwise; so
+distances up to `rounded_up` of the lowest are the lowest, too, and the next one is the lowest
+beyond. A walk of the kd-tree finds either, looking no farther than the originals whose released
+point the query is: whoever is behind two other distances is linked to neither. Only where one of
+them is in a tie, another walk counts it.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ NOBODY = -1.0  # in place of a squared distance
 
 @kernel
 def link(released, order, starts, own, counts, slack, handle, nearest, second):
-    """Fill in for each record its part in the tie for the nearest original of its released point, or the second nearest.
+    """Fill in for each record its part in the tie for the nearest original of its released
+    point, or the second nearest.
 
-    The tree holds the distinct originals and `counts` how often each occurs; `own` is that of each record. The records
-    of one released point are order[starts[c] : starts[c + 1]]. Rounding moves a point by up to `slack`.
+    The tree holds the distinct originals and `counts` how often each occurs; `own` is that of each
+    record. The records of one released point are order[starts[c] : starts[c + 1]]. Rounding moves a
+    point by up to `slack`.
     """
     tree = tree_at(handle)
     walk = walk_of(tree)
@@ -52,9 +56,11 @@ def link(released, order, starts, own, counts, slack, handle, nearest, second):
 
 @kernel
 def two_nearest(queries, counts, handle, nearest, second):
-    """Fill in the squared distance from each query to the original nearest to it, and to the second nearest.
+    """Fill in the squared distance from each query to the original nearest to it, and to the
+    second nearest.
 
-    The tree holds the distinct originals and `counts` how often each occurs. Without a second original, inf.
+    The tree holds the distinct originals and `counts` how often each occurs. Without a second
+    original, inf.
     """
     tree = tree_at(handle)
     walk = walk_of(tree)
@@ -68,7 +74,8 @@ def two_nearest(queries, counts, handle, nearest, second):
 
 @kernel
 def nearest_levels(queries, floors, reaches, counts, handle, distances, numbers):
-    """Fill in for each query the lowest squared distances of originals above its floor and up to its reach, and how many lie at each.
+    """Fill in for each query the lowest squared distances of originals above its floor and up to
+    its reach, and how many lie at each.
 
     As many of them as `distances` (n, levels) has room for; inf and 0 where there are no more.
     """
@@ -90,7 +97,9 @@ def nearest_levels(queries, floors, reaches, counts, handle, distances, numbers)
 
 @kernel
 def between(queries, floors, reaches, counts, handle, lowest, numbers):
-    """Fill in for each query the lowest squared distance of an original above its floor and up to its reach, and how many there are."""
+    """Fill in for each query the lowest squared distance of an original above its floor and up
+    to its reach, and how many there are.
+    """
     tree = tree_at(handle)
     walk = walk_of(tree)
     for i in range(queries.shape[0]):
@@ -117,7 +126,9 @@ def rounded_up(x, slack, d):
 
 @part
 def _lowest_own(q, own, members, floor, tree):
-    """The lowest squared distance above `floor` between q and the originals of these records, or NOBODY."""
+    """The lowest squared distance above `floor` between q and the originals of these records, or
+    NOBODY.
+    """
     lowest, there = np.inf, False
     for record in members:
         x = squared_distance(tree.points[own[record]], q)
@@ -128,9 +139,11 @@ def _lowest_own(q, own, members, floor, tree):
 
 @part
 def _look(q, floor, reach, counting, enough, slack, counts, tree, walk):
-    """(lowest squared distance above `floor` and up to `reach`, inf if there is none; how many originals are in between).
+    """(lowest squared distance above `floor` and up to `reach`, inf if there is none; how many
+    originals are in between).
 
-    They are counted only where `counting`; else the walk ends once the lowest, rounded up, is below `enough`.
+    They are counted only where `counting`; else the walk ends once the lowest, rounded up, is below
+    `enough`.
     """
     d, w, lanes = q.shape[0], walk.w, walk.lanes
     length = turn_query(tree.frame, q, w)

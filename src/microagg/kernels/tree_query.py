@@ -1,13 +1,16 @@
-"""Questions to the kd-tree: farthest, nearest, farthest pair. All exact; ties go to the lower record number.
+"""Questions to the kd-tree: farthest, nearest, farthest pair. All exact; ties go to the lower
+record number.
 
-A question walks the tree depth first, the most promising child first, and leaves out every box that cannot hold a
-better answer. Near questions use the distance to a box. Far questions use a sharper bound: with z = x - c measured from
-the reference centre c and w = q - c, |x - q|^2 = |z|^2 + |w|^2 - 2 z.w is at most the largest |z|^2 of the box, plus
+A question walks the tree depth first, the most promising child first, and leaves out every box that
+cannot hold a better answer. Near questions use the distance to a box. Far questions use a sharper
+bound: with z = x - c measured from the reference centre c and w = q - c, |x - q|^2 = |z|^2 + |w|^2
+- 2 z.w is at most the largest |z|^2 of the box, plus
 |w|^2, minus twice the smallest z.w on the box. A box of its own would allow |z|^2 and z.w to be extreme in corners
 that no record is near; near the outside of a cloud this bound opens 2 to 300 times fewer leaves.
 
-Boxes and the points in a leaf are compared in turned float32 coordinates first, with limits that allow for rounding
-(`near_limit`, `_far_limits`); the few that pass are compared again by their exact distance.
+Boxes and the points in a leaf are compared in turned float32 coordinates first, with limits that
+allow for rounding (`near_limit`, `_far_limits`); the few that pass are compared again by their
+exact distance.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ UNDERFLOW = 1e-322  # squares of numbers too small to be squared are off by less
 
 @part
 def turn_query(frame, q, w):
-    """Turn q into w; returns its norm, or inf (and w = 0) for a query that float32 cannot tell from infinity."""
+    """Turn q into w; returns its norm, or inf (and w = 0) for a query that float32 cannot tell
+    from infinity.
+    """
     length = turn(frame, q, w)
     if length < BEYOND:
         return length
@@ -47,19 +52,25 @@ def turn_query(frame, q, w):
 
 @part
 def _at_most(length, w_length, d):
-    """What |x - w| computed in float32 is at most if it truly is `length`, and the other way round."""
+    """What |x - w| computed in float32 is at most if it truly is `length`, and the other way
+    round.
+    """
     return length * (1.0 + (d + 8) * ULP) + 4.0 * ULP * w_length
 
 
 @part
 def _at_least(length, w_length, d):
-    """What |x - w| computed in float32 is at least if it truly is `length`, and the other way round."""
+    """What |x - w| computed in float32 is at least if it truly is `length`, and the other way
+    round.
+    """
     return length * (1.0 - (d + 8) * ULP) - 4.0 * ULP * w_length
 
 
 @part
 def near_limit(worst, w_length, frame):
-    """The squared float32 distance from w that no record with an exact squared distance <= worst exceeds."""
+    """The squared float32 distance from w that no record with an exact squared distance <= worst
+    exceeds.
+    """
     d = frame.shape[1]
     reach = _at_most(np.sqrt(worst + d * UNDERFLOW) * frame[SCALE, 0], w_length, d)
     return np.float32(min(reach * reach + TINY, LARGEST))
@@ -75,7 +86,9 @@ def _guessed_limit(roughly, w_length, frame):
 
 @part
 def _far_limits(best, w_length, frame):
-    """What a box and a point must reach, squared and in float32, to hold a record at least so far away."""
+    """What a box and a point must reach, squared and in float32, to hold a record at least so
+    far away.
+    """
     d = frame.shape[1]
     length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[SCALE, 0]
     reach = _at_least(length, w_length, d)
@@ -101,7 +114,9 @@ def _nth_lowest(values, n):
 
 @part
 def push(walk, top, child, mask, largest_on_top):
-    """Put the children that a mask names on the stack, the most promising one on top; returns the new top."""
+    """Put the children that a mask names on the stack, the most promising one on top; returns
+    the new top.
+    """
     bounds, stack, start = walk.bounds, walk.stack, top
     while mask:
         lane = first_lane(mask)
@@ -138,7 +153,8 @@ def _far_terms(tree, walk):
 
 @part
 def farthest(q, floor, tree, walk):
-    """(record, squared distance, boxes opened) of the record farthest from q, among those at least `floor` away.
+    """(record, squared distance, boxes opened) of the record farthest from q, among those at
+    least `floor` away.
 
     The record is -1 where no record is that far.
     """
@@ -195,7 +211,9 @@ def _farthest_of(leaf, hits, q, length, best, record, tree, walk):
 
 @part
 def _offer(count, limit, q, near, records, size, tree, walk):
-    """Let the first `count` pending records and their equals compete for the m nearest; returns how many there are now."""
+    """Let the first `count` pending records and their equals compete for the m nearest; returns
+    how many there are now.
+    """
     m = near.shape[0]
     for t in range(count):
         if walk.roughly[t] > limit:
@@ -221,7 +239,9 @@ def _offer(count, limit, q, near, records, size, tree, walk):
 
 @part
 def _note(leaf, hits, count, lowest, tree, walk):
-    """Add some records of a leaf to those pending, and keep the m lowest distances; returns the new count."""
+    """Add some records of a leaf to those pending, and keep the m lowest distances; returns the
+    new count.
+    """
     m, shared = lowest.shape[0], tree.counts.shape[0] > 0
     while hits:
         lane = first_lane(hits)
@@ -244,10 +264,12 @@ def _note(leaf, hits, count, lowest, tree, walk):
 
 @part
 def nearest_into(q, home, near, records, size, tree, walk):
-    """Fill near and records with the m records nearest to q, sorted by (squared distance, record).
+    """Fill near and records with the m records nearest to q, sorted by (squared distance,
+    record).
 
-    `home` is the leaf to begin with (that of q, if q is a record still there), or -1. The first `size` entries
-    are there already and compete with the rest. Exact distances wait for the end, when few records are in question.
+    `home` is the leaf to begin with (that of q, if q is a record still there), or -1. The first
+    `size` entries are there already and compete with the rest. Exact distances wait for the end,
+    when few records are in question.
     """
     d, m = q.shape[0], near.shape[0]
     frame, blocks, w, lanes = tree.frame, tree.blocks, walk.w, walk.lanes
@@ -303,7 +325,9 @@ def farthest_from(q, record, handle):
 
 @kernel
 def nearest(q, record, near, records, handle):
-    """Fill near and records with the records nearest to q, nearest first; `record` is the number of q, or -1."""
+    """Fill near and records with the records nearest to q, nearest first; `record` is the number
+    of q, or -1.
+    """
     tree = tree_at(handle)
     if record >= 0:
         q = tree.points[record]
@@ -312,7 +336,9 @@ def nearest(q, record, near, records, handle):
 
 @kernel
 def nearest_to_any(members, handle):
-    """(record, squared distance) of the record in the tree that is nearest to any of the given ones."""
+    """(record, squared distance) of the record in the tree that is nearest to any of the given
+    ones.
+    """
     tree = tree_at(handle)
     walk, points = walk_of(tree), tree.points
     near = np.empty(1)
@@ -325,10 +351,12 @@ def nearest_to_any(members, handle):
 
 @kernel
 def farthest_pair(start, handle):
-    """The two records farthest apart, lower number first; of several pairs the lexicographically smallest.
+    """The two records farthest apart, lower number first; of several pairs the lexicographically
+    smallest.
 
-    Going back and forth between farthest records gives a pair that is nearly always the answer. It is proved, or
-    bettered, by asking every record x whose distance from the centre leaves room for a longer pair:
+    Going back and forth between farthest records gives a pair that is nearly always the answer. It
+    is proved, or bettered, by asking every record x whose distance from the centre leaves room for
+    a longer pair:
     |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost record. What the records of a leaf answer
     is kept: as records only leave, no later pair of theirs is longer. (-1, -1) if all are equal.
     """
@@ -365,7 +393,9 @@ def farthest_pair(start, handle):
 
 @part
 def _may_end_a_pair(tree, leaf, best):
-    """Whether a record of the leaf can be so far from the reference centre that it ends a pair of that length."""
+    """Whether a record of the leaf can be so far from the reference centre that it ends a pair
+    of that length.
+    """
     d = tree.frame.shape[1]
     place = first_leaf(tree) + leaf - 1
     outermost = np.sqrt(highest(tree.boxes, 2 * d * LANES))

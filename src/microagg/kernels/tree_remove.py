@@ -32,7 +32,9 @@ def _set_low(boxes, node, row, lane, new):
 
 @part
 def _set_high(boxes, node, row, lane, new):
-    """Lower a high face or a largest norm, and those of the boxes around it as far as it matters."""
+    """Lower a high face or a largest norm, and those of the boxes around it as far as it
+    matters.
+    """
     while True:
         old = boxes[node, row, lane]
         if new == old:
@@ -100,7 +102,9 @@ def take(records, handle):
 
 @kernel
 def take_nearest(q, record, records, handle):
-    """Remove the records nearest to q from the tree, as many as `records` has room for, nearest first."""
+    """Remove the records nearest to q from the tree, as many as `records` has room for, nearest
+    first.
+    """
     tree = tree_at(handle)
     near = np.empty(records.shape[0])
     if record >= 0:

@@ -1,8 +1,10 @@
-"""Principal axes of encoded tables: second moments of sparse coordinates, their axes, and turning to them.
+"""Principal axes of encoded tables: second moments of sparse coordinates, their axes, and
+turning to them.
 
-Coordinates of categories are mostly zeros, so moments and turns skip them: a record costs what it holds, not how wide the
-encoding is. Axes come from Householder's reflections and the implicit QL method (Bowdler, Martin, Reinsch and Wilkinson
-1968) in O(m^3) for m axes: half a second for 500. Sums go in the order of records and columns, so the axes are the same on every run.
+Coordinates of categories are mostly zeros, so moments and turns skip them: a record costs what it
+holds, not how wide the encoding is. Axes come from Householder's reflections and the implicit QL
+method (Bowdler, Martin, Reinsch and Wilkinson 1968) in O(m^3) for m axes: half a second for 500.
+Sums go in the order of records and columns, so the axes are the same on every run.
 """
 
 from __future__ import annotations
@@ -11,14 +13,19 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 
-ROUNDS = 60  # of QL for one axis; two or three are usual. Axes that needed more stay at right angles, only less principal
+# of QL for one axis; two or three are usual. Axes that needed more stay at right angles, only less
+# principal
+ROUNDS = 60
 _EPSILON = 2.0**-52
-_VANISHED = 1e-200  # what rounding has left of columns that depend on others: dividing by it would not give numbers
+# what rounding has left of columns that depend on others: dividing by it would not give numbers
+_VANISHED = 1e-200
 
 
 @kernel
 def add_moments(block, first, second):
-    """Add the coordinates of a block of records to `first` (m,), their products to the lower half of `second` (m, m)."""
+    """Add the coordinates of a block of records to `first` (m,), their products to the lower
+    half of `second` (m, m).
+    """
     n, m = block.shape
     held = np.empty(m, np.int64)
     for i in range(n):
@@ -49,7 +56,9 @@ def turn(block, offset, axes, out):
 
 @kernel
 def principal(covariance):
-    """(m,) variances, the largest first, and (m, m) axes of unit length as rows; signs are fixed by `_fix_sign`."""
+    """(m,) variances, the largest first, and (m, m) axes of unit length as rows; signs are fixed
+    by `_fix_sign`.
+    """
     m = covariance.shape[0]
     matrix = np.empty((m, m))
     scale = 0.0
@@ -83,7 +92,9 @@ def principal(covariance):
 
 @part
 def _reflect(matrix, rows, j):
-    """Clear column j of the symmetric matrix below its second diagonal, and reflect the rows alike."""
+    """Clear column j of the symmetric matrix below its second diagonal, and reflect the rows
+    alike.
+    """
     m = matrix.shape[0]
     mirror, product = np.zeros(m), np.zeros(m)
     squares = 0.0
@@ -120,7 +131,9 @@ def _reflect(matrix, rows, j):
 
 @part
 def _diagonalise(diagonal, off, rows):
-    """The implicit QL method on a tridiagonal matrix; `rows` turn with it, `diagonal` becomes the variances."""
+    """The implicit QL method on a tridiagonal matrix; `rows` turn with it, `diagonal` becomes
+    the variances.
+    """
     m = diagonal.shape[0]
     largest = 0.0
     for j in range(m):
@@ -167,7 +180,9 @@ def _chase(diagonal, off, rows, low, high):
 
 @part
 def _fix_sign(axis):
-    """The first of the largest components becomes positive; components as large but for rounding count as largest."""
+    """The first of the largest components becomes positive; components as large but for rounding
+    count as largest.
+    """
     largest = 0.0
     for x in axis:
         largest = max(largest, abs(x))

@@ -1,15 +1,17 @@
-"""Ward's agglomeration under a size rule: groups are joined until all have k records, never two that both have them.
+"""Ward's agglomeration under a size rule: groups are joined until all have k records, never two
+that both have them.
 
-Joining two groups of a and b records raises the sum of squares by a b / (a + b) times the squared distance of their
-centroids. In every step the pair that raises it least is joined; of equal pairs the one with fewer records, then the
-one whose lower first record is lowest, then the other one's. One of a pair has fewer than k records, and only such
-groups keep a best partner. When two are joined, the new group is offered to all others at once; whoever has lost a
-partner seeks another only when its turn comes, since what is kept for it is never more than the truth. So each step
-takes one or a few looks at all groups: O(n² d) time in practice for n groups, O(n d) memory.
+Joining two groups of a and b records raises the sum of squares by a b / (a + b) times the squared
+distance of their centroids. In every step the pair that raises it least is joined; of equal pairs
+the one with fewer records, then the one whose lower first record is lowest, then the other one's.
+One of a pair has fewer than k records, and only such groups keep a best partner. When two are
+joined, the new group is offered to all others at once; whoever has lost a partner seeks another
+only when its turn comes, since what is kept for it is never more than the truth. So each step takes
+one or a few looks at all groups: O(n² d) time in practice for n groups, O(n d) memory.
 
-Of equally good partners that are below k themselves, a group keeps one with a higher first record: a pair with a lower
-one comes first in line by way of that other group. Were it not so, all of many equal records would wait for the same
-partner, lose it together and seek together.
+Of equally good partners that are below k themselves, a group keeps one with a higher first record:
+a pair with a lower one comes first in line by way of that other group. Were it not so, all of many
+equal records would wait for the same partner, lose it together and seek together.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ STEPS = 500  # joins between two reports
 
 
 class Agglomeration(NamedTuple):
-    """The groups left, in the first `counts[0]` places of all arrays; `counts[1]` is the next free identity."""
+    """The groups left, in the first `counts[0]` places of all arrays; `counts[1]` is the next
+    free identity.
+    """
 
     counts: Any  # (2,)
     sums: Any  # (m, 3, d): of their records, exactly
@@ -46,7 +50,8 @@ class Agglomeration(NamedTuple):
 def joined_to_k(
     points: np.ndarray, labels: np.ndarray, k: int, tell: Callable[[int, int], None] | None = None
 ) -> np.ndarray:
-    """Labels after joining the groups that are given by labels 0, 1, ...; `tell(joined, groups)` hears of it.
+    """Labels after joining the groups that are given by labels 0, 1, ...; `tell(joined, groups)`
+    hears of it.
 
     >>> joined_to_k(np.array([[0.0], [9.0], [0.5], [10.0], [4.0]]), np.arange(5), 2).tolist()
     [0, 1, 0, 1, 0]
@@ -95,7 +100,9 @@ def _begin(points, labels, k, state):
 
 @kernel
 def _join_some(state, into, k, steps):
-    """Join up to so many pairs, writing into which identity each went; False when all groups have k records."""
+    """Join up to so many pairs, writing into which identity each went; False when all groups
+    have k records.
+    """
     for _ in range(steps):
         at = _next(state, k)
         while at >= 0 and state.places[state.partners[at]] < 0:
@@ -109,7 +116,9 @@ def _join_some(state, into, k, steps):
 
 @part
 def _next(state, k):
-    """The group below k whose best pair comes first; -1 if there is no such group, or nothing to join it to."""
+    """The group below k whose best pair comes first; -1 if there is no such group, or nothing to
+    join it to.
+    """
     best = -1
     if state.counts[0] > 1:
         for g in range(state.counts[0]):
@@ -159,7 +168,8 @@ def _increase(g, h, state):
 def _offer(g, h, increase, state, k):
     """Make h the partner of g if this pair comes before the one kept for g.
 
-    Of equal increases: fewer records, then a pair that h does not come before g to keep, then lower first records.
+    Of equal increases: fewer records, then a pair that h does not come before g to keep, then lower
+    first records.
     """
     if increase > state.increases[g]:
         return

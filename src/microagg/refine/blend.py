@@ -9,7 +9,9 @@ from microagg.kernels.compiling import kernel
 
 @kernel
 def costs_by_label(points, masses, labels, groups):
-    """The (weighted) SSE of each group, from sums in record order: equal groups have equal costs."""
+    """The (weighted) SSE of each group, from sums in record order: equal groups have equal
+    costs.
+    """
     n, d = points.shape
     means, weights, costs = np.zeros((groups, d)), np.zeros(groups), np.zeros(groups)
     for i in range(n):
@@ -26,7 +28,9 @@ def costs_by_label(points, masses, labels, groups):
 
 @kernel
 def blend(ours, theirs, our_costs, their_costs):
-    """Of two partitions the better one in each part of the records where no group of either crosses the border."""
+    """Of two partitions the better one in each part of the records where no group of either
+    crosses the border.
+    """
     g, h = our_costs.shape[0], their_costs.shape[0]
     parent = np.arange(g + h)
     for i in range(ours.shape[0]):

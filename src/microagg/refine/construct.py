@@ -1,7 +1,8 @@
 """A first partition for the search: MDAV within spatially compact blocks, by plain scans.
 
-Domingo-Ferrer and Torra's MDAV (see `methods/mdav`), block by block: what crosses the border of a block is left to the
-local search that follows. Weights and `accept` play no part here. O(n · block · d / k) time, O(n) memory.
+Domingo-Ferrer and Torra's MDAV (see `methods/mdav`), block by block: what crosses the border of a
+block is left to the local search that follows. Weights and `accept` play no part here. O(n · block
+· d / k) time, O(n) memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from microagg.kernels.sums import add_exactly, number_by_first_record, rounded
 from microagg.problem.problem import Problem, Progress
 
 WHOLE = 4096  # so many records at most are one block
-BLOCK = 1024  # what larger tables are cut into: no worse a start for the local search, and four times faster
+# what larger tables are cut into: no worse a start for the local search, and four times faster
+BLOCK = 1024
 STRETCH = 256  # rows whose distances are worked out together
 GROUPS_A_BLOCK = 40  # a block for large k holds at least half as many groups as this
 
@@ -28,7 +30,8 @@ def block_groups(
 ) -> np.ndarray:
     """Labels of MDAV within blocks of at most `block` records (more where k is large).
 
-    By default up to 4,096 records are one block, which is MDAV itself; more are cut into blocks of at most 1,024.
+    By default up to 4,096 records are one block, which is MDAV itself; more are cut into blocks of
+    at most 1,024.
 
     >>> block_groups(Problem.of([[0.0], [0.1], [5.0], [5.1]], k=2)).tolist()
     [0, 0, 1, 1]
@@ -59,7 +62,9 @@ def block_groups(
 
 
 def in_order(work: Callable[[int], Any], jobs: int, threads: int) -> Iterator[Any]:
-    """work(0), work(1), ... on some threads; the results come in this order, and no job starts far ahead of them."""
+    """work(0), work(1), ... on some threads; the results come in this order, and no job starts
+    far ahead of them.
+    """
     if threads == 1 or jobs == 1:
         yield from map(work, range(jobs))
         return
@@ -77,10 +82,12 @@ def in_order(work: Callable[[int], Any], jobs: int, threads: int) -> Iterator[An
 
 @kernel
 def _mdav(columns, k, labels, records, distances, heap, sums, q):
-    """Label the points given column by column, in ascending order of their records; returns the number of groups.
+    """Label the points given column by column, in ascending order of their records; returns the
+    number of groups.
 
-    The rows that are left stay together at the front: distances are worked out column by column, as vector code. The
-    other arrays are room to work in: making them here would take longer to compile than all the rest.
+    The rows that are left stay together at the front: distances are worked out column by column, as
+    vector code. The other arrays are room to work in: making them here would take longer to compile
+    than all the rest.
     """
     d, n = columns.shape
     for i in range(n):
@@ -194,7 +201,9 @@ def _take(chosen, group, columns, records, distances, labels, sums, left):
 
 @part
 def _nearest_group(columns, records, left, labels, groups, sums, q):
-    """The group with the mean nearest to q; of several the one formed first. Rows behind those left lie group by group."""
+    """The group with the mean nearest to q; of several the one formed first. Rows behind those
+    left lie group by group.
+    """
     d, n = columns.shape
     nearest, chosen = np.inf, 0
     end = n

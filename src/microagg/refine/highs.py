@@ -1,8 +1,9 @@
-"""HiGHS, the solver of linear and integer programs, as this package uses it: one thread, silent, and never deaf.
+"""HiGHS, the solver of linear and integer programs, as this package uses it: one thread, silent,
+and never deaf.
 
-Every call answers with a status, and a refused batch of columns raises nothing: `must` looks at it. A solve runs beside the
-calling thread, which goes on listening to Ctrl-C and to its own clock. What a solve that was stopped has found is thrown
-away, so that no result depends on when that was.
+Every call answers with a status, and a refused batch of columns raises nothing: `must` looks at it.
+A solve runs beside the calling thread, which goes on listening to Ctrl-C and to its own clock. What
+a solve that was stopped has found is thrown away, so that no result depends on when that was.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def must(status: Any, what: str) -> None:
 
 
 def run_solver(solver: Any, stop: Stop | None = None) -> bool:
-    """Solve; False if `stop` said so before the end. An exception in the calling thread stops the solver too."""
+    """Solve; False if `stop` said so before the end. An exception in the calling thread stops
+    the solver too.
+    """
     told, ended = threading.Event(), threading.Event()
     failure: list[BaseException] = []
 

@@ -1,6 +1,8 @@
-"""Moves between groups, judged before they are made: whether they would leave a group short of the standard.
+"""Moves between groups, judged before they are made: whether they would leave a group short of
+the standard.
 
-Groups are rows of a table of members. `changed` is room to work in; what follows it is the standard (`kernels/standard.py`).
+Groups are rows of a table of members. `changed` is room to work in; what follows it is the standard
+(`kernels/standard.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Annealing by small ruins: a partition is taken apart and put together again in a few places at a time.
+"""Annealing by small ruins: a partition is taken apart and put together again in a few places at
+a time.
 
-A step is 128 trials, each on a few neighbouring groups (`lns_moves.py`): exchanges, shifts, now and then a group dissolved
-or founded. Trials that cost something are accepted by a temperature which falls to 0 over the steps. The search keeps the
-best partition: at each checkpoint the one it is at is blended in, part by part, wherever it is better. Many records are
-worked on in regions (`lns_regions.py`), each alone, whose borders move from sweep to sweep. Everything depends on the seed
-and on the number of steps; nothing on the clock or on the number of threads.
+A step is 128 trials, each on a few neighbouring groups (`lns_moves.py`): exchanges, shifts, now and
+then a group dissolved or founded. Trials that cost something are accepted by a temperature which
+falls to 0 over the steps. The search keeps the best partition: at each checkpoint the one it is at
+is blended in, part by part, wherever it is better. Many records are worked on in regions
+(`lns_regions.py`), each alone, whose borders move from sweep to sweep. Everything depends on the
+seed and on the number of steps; nothing on the clock or on the number of threads.
 """
 
 from __future__ import annotations
@@ -26,11 +28,13 @@ TRIALS = 128  # a step
 BATCH = 2048  # steps between checkpoints, at most
 BATCHES = 64  # checkpoints in a short search
 ONE_REGION = 8192  # records; more are worked on in several regions
-HEAT = 0.5  # the first temperature of a long annealing, in units of the squared distances around a record
+# the first temperature of a long annealing, in units of the squared distances around a record
+HEAT = 0.5
 SLOW = 100  # steps for each record that make an annealing a long one
 COLD = 0.9  # the share of the steps after which the temperature is 0
 TOGETHER = 16  # regions between two checkpoints
-PERFECT = 1e-12  # a squared error, as a share of that of one group, which may be rounding and nothing else
+# a squared error, as a share of that of one group, which may be rounding and nothing else
+PERFECT = 1e-12
 
 
 class Best:
@@ -87,10 +91,11 @@ def anneal(
     rng: np.ndarray,
     watch: Watch | None = None,
 ) -> np.ndarray:
-    """The best partition found in so many steps, from one with groups of k to 2k - 1; never a worse one.
+    """The best partition found in so many steps, from one with groups of k to 2k - 1; never a
+    worse one.
 
-    About 10 microseconds a step (13 columns, k = 3 to 5). If `watch` ends the search early, the partition it is at is
-    still cooled down.
+    About 10 microseconds a step (13 columns, k = 3 to 5). If `watch` ends the search early, the
+    partition it is at is still cooled down.
 
     >>> from microagg.kernels.random import seeded
     >>> problem = Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2)
@@ -203,7 +208,9 @@ def _sweep(
     rng: np.ndarray,
     pool: ThreadPoolExecutor,
 ) -> Iterator[tuple[float, np.ndarray]]:
-    """Work on all regions, some at once; after each lot the share that is done, and the partition."""
+    """Work on all regions, some at once; after each lot the share that is done, and the
+    partition.
+    """
     n = len(labels)
     regions = regions_of(best.points, labels, sweep)
     seeds = [np.array([next_integer(rng)], np.uint64) for _ in regions]

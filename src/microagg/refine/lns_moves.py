@@ -1,14 +1,16 @@
 """The compiled part of the annealing: trial moves on one region, millions a second.
 
-A region is a set of records in complete groups. Its points are padded to a multiple of four columns, its groups live in
-tables with room for 2k - 1 members a group (more where a guarantee takes larger ones), and groups that are not in use wait on a stack. A trial draws a record x and a
+A region is a set of records in complete groups. Its points are padded to a multiple of four
+columns, its groups live in tables with room for 2k - 1 members a group (more where a guarantee
+takes larger ones), and groups that are not in use wait on a stack. A trial draws a record x and a
 record y near it, in another group, and weighs one of
 - an exchange: x moves to y's group, another member of that group takes its place;
 - a shift: x moves to y's group, where sizes allow;
 and now and then, since these keep the number of groups,
 - a dissolution: the members of x's group go to groups near them;
 - a foundation: x and the records nearest to it that their groups can spare form a new group.
-A trial that makes the loss larger by c is accepted with probability exp(-c / T): c is compared with -T log(u) for a random u.
+A trial that makes the loss larger by c is accepted with probability exp(-c / T): c is compared with
+-T log(u) for a random u.
 """
 
 from __future__ import annotations
@@ -44,10 +46,12 @@ WAITING = _waiting_times()
 
 @kernel
 def near_lists(columns, length, k):
-    """(the `length` nearest records of each record, the mean of its k - 1 least squared distances).
+    """(the `length` nearest records of each record, the mean of its k - 1 least squared
+    distances).
 
-    `columns` is the transposed matrix of points. Of records equal to the record itself only the k that follow it are
-    listed, lest duplicates see nothing but each other. O(n^2 d) time: regions are small.
+    `columns` is the transposed matrix of points. Of records equal to the record itself only the k
+    that follow it are listed, lest duplicates see nothing but each other. O(n^2 d) time: regions
+    are small.
     """
     d, n = columns.shape
     near = np.empty((n, length), np.int32)
@@ -107,7 +111,9 @@ def fill_tables(labels, masses, points, place, members, sizes, means, weights, f
 
 @part
 def _renew(g, points, masses, members, sizes, means, weights):
-    """Mean and weight of a group anew from its members: nothing accumulates over millions of moves."""
+    """Mean and weight of a group anew from its members: nothing accumulates over millions of
+    moves.
+    """
     d = points.shape[1]
     for j in range(d):
         means[g, j] = 0.0
@@ -237,10 +243,27 @@ def _join(x, g, label, place, members, sizes):
 
 @part
 def _dissolve(
-    group, limit, reach, points, masses, near, label, place, members, sizes, means, weights, free, counts,
-    old_groups, old_sizes, old_members,
-):  # fmt: skip
-    """Spread the members of a group over groups near them; True if the loss grows by no more than the limit."""
+    group,
+    limit,
+    reach,
+    points,
+    masses,
+    near,
+    label,
+    place,
+    members,
+    sizes,
+    means,
+    weights,
+    free,
+    counts,
+    old_groups,
+    old_sizes,
+    old_members,
+):
+    """Spread the members of a group over groups near them; True if the loss grows by no more
+    than the limit.
+    """
     capacity = members.shape[1]
     _remember(group, members, sizes, counts, old_groups, old_sizes, old_members)
     growth = 0.0
@@ -273,7 +296,9 @@ def _found(
     x, limit, k, points, masses, near, label, place, members, sizes, means, weights, free, counts,
     old_groups, old_sizes, old_members,
 ):  # fmt: skip
-    """Form a group of x and those nearest to it that can be spared; True if the loss grows by no more than the limit."""
+    """Form a group of x and those nearest to it that can be spared; True if the loss grows by no
+    more than the limit.
+    """
     if counts[FREE] == 0 or sizes[label[x]] <= k:
         return False
     new = free[counts[FREE] - 1]
@@ -304,14 +329,42 @@ def _found(
 
 @kernel
 def run_trials(
-    trials, warmest, coldest, k, reach, rng, waiting, picks, warmth, near, points, masses,
-    label, place, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes, ordered,
-    known, begins, cumulative, running, asked,
-):  # fmt: skip
-    """Make so many trials while the temperature falls from `warmest` to `coldest`; times `warmth` at a record.
+    trials,
+    warmest,
+    coldest,
+    k,
+    reach,
+    rng,
+    waiting,
+    picks,
+    warmth,
+    near,
+    points,
+    masses,
+    label,
+    place,
+    members,
+    sizes,
+    means,
+    weights,
+    free,
+    counts,
+    old_groups,
+    old_sizes,
+    old_members,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
+):
+    """Make so many trials while the temperature falls from `warmest` to `coldest`; times
+    `warmth` at a record.
 
-    A trial that leaves a group short of the standard, where there is one, is taken back: the old_ tables hold the groups as
-    they were before it.
+    A trial that leaves a group short of the standard, where there is one, is taken back: the old_
+    tables hold the groups as they were before it.
     """
     capacity = members.shape[1]
     listed = np.empty(capacity + 1, np.int32)
@@ -320,9 +373,19 @@ def run_trials(
     for trial in range(trials + 1):
         if refused:
             _take_back(
-                points, masses, label, place, members, sizes, means, weights, counts, old_groups, old_sizes,
+                points,
+                masses,
+                label,
+                place,
+                members,
+                sizes,
+                means,
+                weights,
+                counts,
+                old_groups,
+                old_sizes,
                 old_members,
-            )  # fmt: skip
+            )
             refused = False
         if trial == trials:
             break
@@ -339,14 +402,44 @@ def run_trials(
             counts[FREE_BEFORE] = counts[FREE]
             if bits >> np.uint64(63):
                 changed = _dissolve(
-                    a, limit, reach, points, masses, near, label, place, members, sizes, means, weights, free,
-                    counts, old_groups, old_sizes, old_members,
-                )  # fmt: skip
+                    a,
+                    limit,
+                    reach,
+                    points,
+                    masses,
+                    near,
+                    label,
+                    place,
+                    members,
+                    sizes,
+                    means,
+                    weights,
+                    free,
+                    counts,
+                    old_groups,
+                    old_sizes,
+                    old_members,
+                )
             else:
                 changed = _found(
-                    x, limit, k, points, masses, near, label, place, members, sizes, means, weights, free,
-                    counts, old_groups, old_sizes, old_members,
-                )  # fmt: skip
+                    x,
+                    limit,
+                    k,
+                    points,
+                    masses,
+                    near,
+                    label,
+                    place,
+                    members,
+                    sizes,
+                    means,
+                    weights,
+                    free,
+                    counts,
+                    old_groups,
+                    old_sizes,
+                    old_members,
+                )
             refused = not changed and counts[TOUCHED] > 0
         else:
             bits = next_integer(rng)  # two factors: near ones are drawn more often than far ones
@@ -371,9 +464,21 @@ def run_trials(
             if codes is not None:
                 if changed:
                     changed = not exchange_falls_short(
-                        a, place[x], b, -1 if shift else place[other], members, sizes, listed, codes, ordered,
-                        known, begins, cumulative, running, asked,
-                    )  # fmt: skip
+                        a,
+                        place[x],
+                        b,
+                        -1 if shift else place[other],
+                        members,
+                        sizes,
+                        listed,
+                        codes,
+                        ordered,
+                        known,
+                        begins,
+                        cumulative,
+                        running,
+                        asked,
+                    )
             if changed:
                 if shift:
                     _leave(x, label, place, members, sizes)

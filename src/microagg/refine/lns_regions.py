@@ -64,9 +64,17 @@ class Region:
 
     def _write(self) -> None:
         fill_tables(
-            self._label, self._masses, self._points, self._place, self._members, self._sizes, self._means,
-            self._weights, self._free, self._counts,
-        )  # fmt: skip
+            self._label,
+            self._masses,
+            self._points,
+            self._place,
+            self._members,
+            self._sizes,
+            self._means,
+            self._weights,
+            self._free,
+            self._counts,
+        )
 
     def restart(self, labels: np.ndarray) -> None:
         """Go on from this partition."""
@@ -78,20 +86,41 @@ class Region:
         return sums.number_by_first_record(self._label)
 
     def run(self, trials: int, warmest: float, coldest: float, rng: np.ndarray) -> None:
-        """Make so many trials while the temperature falls; a partition that is not accepted is never entered."""
+        """Make so many trials while the temperature falls; a partition that is not accepted is
+        never entered.
+        """
         run_trials(
-            trials, warmest, coldest, self._k, self._reach, rng, WAITING,
-            self._picks, self._warmth, self._near, self._points, self._masses, self._label, self._place,
-            self._members, self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
+            trials,
+            warmest,
+            coldest,
+            self._k,
+            self._reach,
+            rng,
+            WAITING,
+            self._picks,
+            self._warmth,
+            self._near,
+            self._points,
+            self._masses,
+            self._label,
+            self._place,
+            self._members,
+            self._sizes,
+            self._means,
+            self._weights,
+            self._free,
+            self._counts,
+            *self._old,
             *self._standard,
-        )  # fmt: skip
+        )
 
 
 def _warmth_and_picks(spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(the unit of temperature at each record, a table to draw records from).
 
-    The unit is the geometric mean of the record's own spread and the mean one, so that the dense middle and the far tail
-    freeze at about the same time. Records of large spread are drawn more often, since they decide the loss.
+    The unit is the geometric mean of the record's own spread and the mean one, so that the dense
+    middle and the far tail freeze at about the same time. Records of large spread are drawn more
+    often, since they decide the loss.
     """
     typical = float(sums.column_moments(spread.reshape(-1, 1))[0, 0])
     warmth = np.sqrt(spread) * np.sqrt(typical)
@@ -104,7 +133,8 @@ def _warmth_and_picks(spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def regions_of(points: np.ndarray, labels: np.ndarray, sweep: int) -> list[np.ndarray]:
-    """The records of each region in ascending order: groups are halved along their means until few enough are left.
+    """The records of each region in ascending order: groups are halved along their means until
+    few enough are left.
 
     The cuts move from sweep to sweep, so that a border is a border once.
     """

@@ -1,17 +1,22 @@
-"""Local search: improve any partition by shifting and swapping records, dissolving and splitting groups.
+"""Local search: improve any partition by shifting and swapping records, dissolving and splitting
+groups.
 
-1. Groups of 2k records and more are split: MDAV within each.
-2. A round: each group gets the 20 groups with the nearest centroids as candidates; then all groups are visited, and again
-   whenever they changed, until no move with a candidate lowers the squared error (see `local_moves.py`).
-3. Large tables: the groups are cut into jobs, compact parts of about 65,000 records, whose rounds go on alone, on as many
-   threads as there are; the last round goes over all groups. The jobs depend on the data only, so the result is the same
-   with any number of threads.
+1. Groups of 2k records and more are split: MDAV within each. 2. A round: each group gets the 20
+groups with the nearest centroids as candidates; then all groups are visited, and again
+   whenever they changed, until no move with a candidate lowers the squared error (see
+   `local_moves.py`).
+3. Large tables: the groups are cut into jobs, compact parts of about 65,000 records, whose rounds
+go on alone, on as many
+   threads as there are; the last round goes over all groups. The jobs depend on the data only, so
+   the result is the same with any number of threads.
 
-4. Few groups hold most of the error, the more so the heavier the tails: the costliest tenth (a thousand at least) gets rounds
+4. Few groups hold most of the error, the more so the heavier the tails: the costliest tenth (a
+thousand at least) gets rounds
    of its own, with 60 candidates among themselves.
 
-The records are kept in the order of a kd-tree over the centroids, so that neighbours in space are neighbours in memory.
-What comes out never has a higher squared error than what was given: that is worked out exactly at the end.
+The records are kept in the order of a kd-tree over the centroids, so that neighbours in space are
+neighbours in memory. What comes out never has a higher squared error than what was given: that is
+worked out exactly at the end.
 """
 
 from __future__ import annotations
@@ -50,11 +55,13 @@ def improve(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> np.ndarray:
-    """A partition with a squared error no higher than the given one's, by local search from there.
+    """A partition with a squared error no higher than the given one's, by local search from
+    there.
 
-    `labels` may be any valid partition; what comes back are groups of k to 2k - 1 records, numbered by their first record
-    (larger ones where `problem.accept` does not let them be split; very large ones stay as they are). `rounds`: how often the candidates are renewed, by
-    default until no group improves. Stopped by `watch`, it returns what it has.
+    `labels` may be any valid partition; what comes back are groups of k to 2k - 1 records, numbered
+    by their first record (larger ones where `problem.accept` does not let them be split; very large
+    ones stay as they are). `rounds`: how often the candidates are renewed, by default until no
+    group improves. Stopped by `watch`, it returns what it has.
 
     >>> improve(Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2), np.array([0, 0, 1, 1])).tolist()
     [0, 1, 0, 1]
@@ -106,7 +113,9 @@ def _split_large(problem: Problem, labels: np.ndarray) -> np.ndarray:
 
 
 def _split(problem: Problem, members: np.ndarray) -> np.ndarray:
-    """Labels that split a large group: by MDAV, else into halves that may be split again, else not at all."""
+    """Labels that split a large group: by MDAV, else into halves that may be split again, else
+    not at all.
+    """
     whole = np.zeros(len(members), np.int32)
     if len(members) < 2 * problem.k:
         return whole
@@ -215,7 +224,9 @@ class _Search:
         return np.sort(live[np.argsort(-self._arena.centres[live, -2], kind="stable")[:count]])
 
     def _round(self, live: np.ndarray, width: int, threads: int) -> Iterator[tuple[int, int]]:
-        """Give some groups candidates among themselves and search; yields (steps, moves) from time to time."""
+        """Give some groups candidates among themselves and search; yields (steps, moves) from
+        time to time.
+        """
         arena, clock, queued = self._arena, self._clock, self._queued
         means = np.ascontiguousarray(arena.centres[live, : arena.points.shape[1]])
         near = nearest_centroids(means, width, threads)
@@ -236,7 +247,9 @@ class _Search:
             yield min(made, len(live)), int(agenda.state[moves.MOVES])
 
     def _write_labels(self, first: int, end: int) -> int:
-        """Bring some groups of the arena into the labels; returns how many places for groups that were."""
+        """Bring some groups of the arena into the labels; returns how many places for groups
+        that were.
+        """
         slots, sizes = self._arena.slots[first:end], self._arena.sizes[first:end]
         taken = np.arange(slots.shape[1]) < sizes[:, None]
         labels = self._first_label + np.repeat(np.arange(first, end, dtype=np.int32), sizes)
@@ -245,7 +258,9 @@ class _Search:
 
 
 def _room(problem: Problem, labels: np.ndarray) -> int:
-    """The size of the largest group that is searched: 2k - 1, and more where what is asked for takes larger groups."""
+    """The size of the largest group that is searched: 2k - 1, and more where what is asked for
+    takes larger groups.
+    """
     if problem.accept is None:
         return 2 * problem.k - 1
     sizes = np.bincount(labels)
@@ -253,7 +268,9 @@ def _room(problem: Problem, labels: np.ndarray) -> int:
 
 
 def _measured_anew(points: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """Some records, measured from one of them in units near their extent: no cancellation and no overflow."""
+    """Some records, measured from one of them in units near their extent: no cancellation and no
+    overflow.
+    """
     measured = points[records]
     if len(records):
         measured -= points[records[len(records) // 2]]
@@ -264,7 +281,8 @@ def _measured_anew(points: np.ndarray, records: np.ndarray) -> np.ndarray:
 def _tree_order(
     labels: np.ndarray, means: np.ndarray, room: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(records group by group along a kd-tree of the means, sizes of the groups, where the jobs start).
+    """(records group by group along a kd-tree of the means, sizes of the groups, where the jobs
+    start).
 
     Groups of more records than there is room for are left out.
     """

@@ -27,7 +27,9 @@ class Arena(NamedTuple):
 
     @staticmethod
     def of(points: np.ndarray, weights: np.ndarray, sizes: np.ndarray, room: int) -> Arena:
-        """An arena of groups of these sizes, whose members are the rows of the points one after another."""
+        """An arena of groups of these sizes, whose members are the rows of the points one after
+        another.
+        """
         groups = len(sizes)
         firsts = (np.cumsum(sizes) - sizes).astype(np.int32)
         slots = firsts[:, None] + np.arange(room, dtype=np.int32)
@@ -46,7 +48,9 @@ def settle(points, weights, slots, sizes, centres, own):
 
 @kernel
 def weighted_error(points, weights, labels, means):
-    """The squared error with weights, from exact sums; leaves the means of the groups in `means`."""
+    """The squared error with weights, from exact sums; leaves the means of the groups in
+    `means`.
+    """
     n, d = points.shape
     groups = means.shape[0]
     totals, sums, error = np.zeros((groups, 3, 1)), np.zeros((groups, 3, d)), np.zeros((3, 1))

@@ -1,17 +1,20 @@
-"""The moves of the local search: shift a record, swap two, dissolve a group; a work queue of groups.
+"""The moves of the local search: shift a record, swap two, dissolve a group; a work queue of
+groups.
 
 With W the weight of a group and c its mean, the squared error changes by
 
     - w W / (W - w) |x - c|²  when a record x of weight w leaves,   + w W / (W + w) |x - c|²  when it joins,
 
-and when x of group A and y of group B change places, with W' the weights of the groups after that, by
+and when x of group A and y of group B change places, with W' the weights of the groups after that,
+by
 
     (W_A / W'_A) (w_y |y - c_A|² - w_x |x - c_A|²) + (W_B / W'_B) (w_x |x - c_B|² - w_y |y - c_B|²)
     - w_x w_y |x - y|² (1 / W'_A + 1 / W'_B).
 
-A visit to a group tries the best move with each of its candidate groups until none of them improves, then whether the
-group had better be dissolved. Groups that changed are visited again. Means are worked out anew from the members after
-every move, and a move that does not lower the error so computed is taken back: nothing drifts, nothing goes in circles.
+A visit to a group tries the best move with each of its candidate groups until none of them
+improves, then whether the group had better be dissolved. Groups that changed are visited again.
+Means are worked out anew from the members after every move, and a move that does not lower the
+error so computed is taken back: nothing drifts, nothing goes in circles.
 """
 
 from __future__ import annotations
@@ -72,12 +75,40 @@ class Agenda(NamedTuple):
 
 @kernel
 def descend(
-    points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned, plan, to_a,
-    to_b, reach, changed, codes, ordered, known, begins, cumulative, running, asked, k, uniform, judged, steps,
-):  # fmt: skip
-    """Make improving moves until none is known or so many moves and visits have been made; tells why it returned.
+    points,
+    weights,
+    slots,
+    sizes,
+    centres,
+    own,
+    candidates,
+    clock,
+    queue,
+    queued,
+    state,
+    banned,
+    plan,
+    to_a,
+    to_b,
+    reach,
+    changed,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
+    k,
+    uniform,
+    judged,
+    steps,
+):
+    """Make improving moves until none is known or so many moves and visits have been made; tells
+    why it returned.
 
-    Where there is a standard (`judged`), a move is judged before it is made: no group may fall short of it.
+    Where there is a standard (`judged`), a move is judged before it is made: no group may fall
+    short of it.
     """
     while True:
         if state[GROUP] < 0 and state[WAITING] == 0:
@@ -91,9 +122,22 @@ def descend(
             continue
         group, offer = state[GROUP], 0
         if _find_move(
-            points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform,
-            judged, to_a, to_b,
-        ):  # fmt: skip
+            points,
+            weights,
+            slots,
+            sizes,
+            centres,
+            own,
+            candidates,
+            clock,
+            state,
+            banned,
+            k,
+            uniform,
+            judged,
+            to_a,
+            to_b,
+        ):
             offer = SHIFT_OR_SWAP
         elif state[BANS] == 0 and _plan_to_dissolve(
             points, weights, slots, sizes, centres, own, candidates, group, reach, plan
@@ -108,13 +152,36 @@ def descend(
             allowed = True
             if codes is not None:
                 allowed = not _falls_short(
-                    slots, sizes, candidates, state, plan, changed, codes, ordered, known, begins, cumulative, running,
+                    slots,
+                    sizes,
+                    candidates,
+                    state,
+                    plan,
+                    changed,
+                    codes,
+                    ordered,
+                    known,
+                    begins,
+                    cumulative,
+                    running,
                     asked,
-                )  # fmt: skip
+                )
             _make_or_ban(
-                points, weights, slots, sizes, centres, own, candidates, clock, queue, queued, state, banned,
-                plan, allowed,
-            )  # fmt: skip
+                points,
+                weights,
+                slots,
+                sizes,
+                centres,
+                own,
+                candidates,
+                clock,
+                queue,
+                queued,
+                state,
+                banned,
+                plan,
+                allowed,
+            )
 
 
 @part
@@ -152,9 +219,21 @@ def _falls_short(
         )
     other = np.int64(candidates[group, state[PLACE]])
     return exchange_falls_short(
-        group, state[OFFER_A], other, state[OFFER_B], slots, sizes, changed, codes, ordered, known, begins, cumulative,
-        running, asked,
-    )  # fmt: skip
+        group,
+        state[OFFER_A],
+        other,
+        state[OFFER_B],
+        slots,
+        sizes,
+        changed,
+        codes,
+        ordered,
+        known,
+        begins,
+        cumulative,
+        running,
+        asked,
+    )
 
 
 @part
@@ -189,7 +268,9 @@ def _lift_bans(state, banned):
 
 @part
 def _worth_trying(clock, candidates, group, other):
-    """Whether a pair of groups has changed since the other one was visited, or was not tried then."""
+    """Whether a pair of groups has changed since the other one was visited, or was not tried
+    then.
+    """
     seen = clock[other, 1]
     if seen <= clock[group, 0] or seen <= clock[other, 0]:
         return True
@@ -201,13 +282,28 @@ def _worth_trying(clock, candidates, group, other):
 
 @part
 def _find_move(
-    points, weights, slots, sizes, centres, own, candidates, clock, state, banned, k, uniform, judged, to_a,
+    points,
+    weights,
+    slots,
+    sizes,
+    centres,
+    own,
+    candidates,
+    clock,
+    state,
+    banned,
+    k,
+    uniform,
+    judged,
+    to_a,
     to_b,
-):  # fmt: skip
-    """Go on along the candidates of the group being visited up to the best move with one of them that has any.
+):
+    """Go on along the candidates of the group being visited up to the best move with one of them
+    that has any.
 
-    True if there is one: then its slots are in the state, -1 on one side for a shift. With equal weights no swap of x and
-    y improves unless |x - c_A| + |y - c_B| > |c_A - c_B|. One long function: a call counts the references to all arrays.
+    True if there is one: then its slots are in the state, -1 on one side for a shift. With equal
+    weights no swap of x and y improves unless |x - c_A| + |y - c_B| > |c_A - c_B|. One long
+    function: a call counts the references to all arrays.
     """
     group = state[GROUP]
     A = np.uintp(group)
@@ -372,10 +468,11 @@ def _hand_over(slots, sizes, giver, s, taker):
 
 @part
 def _plan_to_dissolve(points, weights, slots, sizes, centres, own, candidates, group, reach, plan):
-    """Find a better place for every member; True, and the places in the plan, if that lowers the error.
+    """Find a better place for every member; True, and the places in the plan, if that lowers the
+    error.
 
-    A row of `reach` is for a candidate: its mean with the members it would get, its weight, its size, and how far off it
-    is, or -1 as soon as it would get one.
+    A row of `reach` is for a candidate: its mean with the members it would get, its weight, its
+    size, and how far off it is, or -1 as soon as it would get one.
     """
     d = points.shape[1]
     left = centres[group, d + 1] * (1.0 - LEAST_GAIN)

@@ -15,10 +15,11 @@ DEPTH = 64  # more nodes than can wait at once
 
 
 def nearest_centroids(centroids: np.ndarray, wanted: int, threads: int = 1) -> np.ndarray:
-    """(n, wanted) int32: the rows of the nearest other centroids, nearest first, -1 where there are no more.
+    """(n, wanted) int32: the rows of the nearest other centroids, nearest first, -1 where there
+    are no more.
 
-    Exact where so many leaves are enough to be sure; else the nearest found by then. So the time stays O(n log n) whatever
-    the number of columns.
+    Exact where so many leaves are enough to be sure; else the nearest found by then. So the time
+    stays O(n log n) whatever the number of columns.
 
     >>> nearest_centroids(np.array([[0.0], [1.0], [3.0]]), 2).tolist()
     [[1, 2], [0, 2], [1, 0]]
@@ -58,7 +59,9 @@ def nearest_centroids(centroids: np.ndarray, wanted: int, threads: int = 1) -> n
 
 
 def _boxes(columns: np.ndarray, starts: np.ndarray, extreme: np.ufunc) -> np.ndarray:
-    """A side of the boxes around all nodes of the tree: node i has the children 2i + 1 and 2i + 2, leaves come last."""
+    """A side of the boxes around all nodes of the tree: node i has the children 2i + 1 and 2i +
+    2, leaves come last.
+    """
     levels = [extreme.reduceat(columns, starts[:-1], axis=1).T]
     while len(levels[-1]) > 1:
         levels.append(extreme(levels[-1][0::2], levels[-1][1::2]))
@@ -83,7 +86,9 @@ def _nearest(
     q,
     result,
 ):
-    """Fill the rows of `result` for the centroids of some leaves: down the tree, the nearer box first."""
+    """Fill the rows of `result` for the centroids of some leaves: down the tree, the nearer box
+    first.
+    """
     d, leaves, wanted = columns.shape[0], starts.shape[0] - 1, near.shape[0]
     for own in range(first_leaf, end_leaf):
         for at in range(starts[own], starts[own + 1]):

@@ -1,15 +1,18 @@
 """Repair of a partition: groups that miss l, t or units are merged with others until none does.
 
-1. A failing group looks at the groups with the nearest centroids: at all of a thousand, at 24 of very many. Merging groups A and B adds
-   n_A n_B / (n_A + n_B) |c_A - c_B|² to the squared error and takes some of the shortfall of both away (see
-   `kernels/standard.py`). Of all candidates it wants the one with the least error for each unit of shortfall taken away; if
-   none takes anything away, the one with the least error.
-2. Of all failing groups, the one whose wish is cheapest is merged first, the others' wishes being looked at again where the
+1. A failing group looks at the groups with the nearest centroids: at all of a thousand, at 24 of
+very many. Merging groups A and B adds
+   n_A n_B / (n_A + n_B) |c_A - c_B|² to the squared error and takes some of the shortfall of both
+   away (see `kernels/standard.py`). Of all candidates it wants the one with the least error for
+   each unit of shortfall taken away; if none takes anything away, the one with the least error.
+2. Of all failing groups, the one whose wish is cheapest is merged first, the others' wishes being
+looked at again where the
    group they want has changed. A merged group inherits the candidates of both its parts.
 
-Groups only grow, so this ends: at the latest with the whole table as one group, which keeps every promise that can be kept.
-Merging never hurts anybody else: two groups that keep l, t and units keep them together. Ties go to the group formed first.
-O(n log n) in practice: all groups are scanned only for one that has used up its candidates.
+Groups only grow, so this ends: at the latest with the whole table as one group, which keeps every
+promise that can be kept. Merging never hurts anybody else: two groups that keep l, t and units keep
+them together. Ties go to the group formed first. O(n log n) in practice: all groups are scanned
+only for one that has used up its candidates.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ NOTHING_TAKEN = 1e-12  # less of the shortfall than this counts as none
 
 
 def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
-    """The partition itself if all its groups are accepted; else one in which failing groups are merged with others.
+    """The partition itself if all its groups are accepted; else one in which failing groups are
+    merged with others.
 
     >>> from microagg.table.confidential import Attribute
     >>> from microagg.guarantees.promise import Guarantees
@@ -69,12 +73,29 @@ def repair(problem: Problem, labels: np.ndarray) -> np.ndarray:
 
 @kernel
 def _merge_failing(
-    labels, means, sizes, near, lacking, failing, parent, keys, waiting, stamps, codes, ordered, known, begins,
-    cumulative, running, asked,
-):  # fmt: skip
-    """Merge until nothing is lacking; leaves the group that each group has become part of in `parent`.
+    labels,
+    means,
+    sizes,
+    near,
+    lacking,
+    failing,
+    parent,
+    keys,
+    waiting,
+    stamps,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
+):
+    """Merge until nothing is lacking; leaves the group that each group has become part of in
+    `parent`.
 
-    `keys`, `waiting` and `stamps` are a heap: the price of a wish, whose it is, and the version of that group it is of.
+    `keys`, `waiting` and `stamps` are a heap: the price of a wish, whose it is, and the version of
+    that group it is of.
     """
     groups, width = near.shape
     heads, tails = np.full(groups, -1, np.int32), np.full(groups, -1, np.int32)
@@ -100,9 +121,27 @@ def _merge_failing(
     for f in range(failing.shape[0]):
         a = failing[f]
         key = _wish(
-            a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered,
-            known, begins, cumulative, running, asked,
-        )  # fmt: skip
+            a,
+            means,
+            sizes,
+            near,
+            lacking,
+            parent,
+            heads,
+            following,
+            members,
+            wishes,
+            found,
+            costs,
+            seen,
+            codes,
+            ordered,
+            known,
+            begins,
+            cumulative,
+            running,
+            asked,
+        )
         wished[a] = versions[wishes[a]]
         waits = _push(keys, waiting, stamps, waits, key, a, versions[a])
     while waits > 0 and left > 1:
@@ -131,9 +170,27 @@ def _merge_failing(
                 continue
             a = kept
         key = _wish(
-            a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered,
-            known, begins, cumulative, running, asked,
-        )  # fmt: skip
+            a,
+            means,
+            sizes,
+            near,
+            lacking,
+            parent,
+            heads,
+            following,
+            members,
+            wishes,
+            found,
+            costs,
+            seen,
+            codes,
+            ordered,
+            known,
+            begins,
+            cumulative,
+            running,
+            asked,
+        )
         wished[a] = versions[wishes[a]]
         waits = _push(keys, waiting, stamps, waits, key, a, versions[a])
     for g in range(groups):
@@ -142,9 +199,27 @@ def _merge_failing(
 
 @part
 def _wish(
-    a, means, sizes, near, lacking, parent, heads, following, members, wishes, found, costs, seen, codes, ordered, known, begins,
-    cumulative, running, asked,
-):  # fmt: skip
+    a,
+    means,
+    sizes,
+    near,
+    lacking,
+    parent,
+    heads,
+    following,
+    members,
+    wishes,
+    found,
+    costs,
+    seen,
+    codes,
+    ordered,
+    known,
+    begins,
+    cumulative,
+    running,
+    asked,
+):
     """Find the group to merge with, leave it in `wishes`, and return its price."""
     count = _candidates(a, means, sizes, near, parent, found, costs, seen, 0)
     if count == 0:
@@ -194,7 +269,9 @@ def _cost(a, b, means, sizes):
 
 @part
 def _candidates(a, means, sizes, near, parent, found, costs, seen, count):
-    """Add the groups that the candidates of `a` have become, cheapest first, each once; returns how many there are."""
+    """Add the groups that the candidates of `a` have become, cheapest first, each once; returns
+    how many there are.
+    """
     groups = parent.shape[0]
     if count == 0:
         seen[groups] += 1
@@ -210,7 +287,9 @@ def _candidates(a, means, sizes, near, parent, found, costs, seen, count):
 
 @part
 def _insert(b, cost, found, costs, count):
-    """Put a group into its place by (cost, number); beyond the room there is, the dearest falls out."""
+    """Put a group into its place by (cost, number); beyond the room there is, the dearest falls
+    out.
+    """
     at = count
     if count == found.shape[0]:
         at -= 1
@@ -239,7 +318,9 @@ def _gather_candidates(kept, gone, means, sizes, near, parent, found, costs, see
 
 @part
 def _scan(a, means, sizes, near, parent, found, costs):
-    """Look for the cheapest among all groups, for one that has no candidates left; returns how many were found."""
+    """Look for the cheapest among all groups, for one that has no candidates left; returns how
+    many were found.
+    """
     count = 0
     for b in range(parent.shape[0]):
         if parent[b] == b and b != a:

@@ -1,4 +1,6 @@
-"""The best partition that can be put together from given groups: set partitioning, an integer program in HiGHS."""
+"""The best partition that can be put together from given groups: set partitioning, an integer
+program in HiGHS.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ import numpy as np
 from microagg.refine.highs import SolverError, Stop, must, new_solver, run_solver
 
 NODES = 2000
-# No use is made of HiGHS's own option for a known upper bound: with it, version 1.15 has called wrong answers optimal.
+# No use is made of HiGHS's own option for a known upper bound: with it, version 1.15 has called
+# wrong answers optimal.
 TYPICAL = 100.0  # what the mean cost of a group is scaled to: HiGHS has absolute tolerances
 
 
@@ -25,15 +28,18 @@ def best_cover(
     stop: Stop | None = None,
     seconds: float | None = None,
 ) -> tuple[np.ndarray, float, bool]:
-    """Choose among groups so that every record 0..n-1 is in exactly one, at the least total cost.
+    """Choose among groups so that every record 0..n-1 is in exactly one, at the least total
+    cost.
 
-    Group g has the records members[offsets[g]:offsets[g + 1]]. `start` is a choice that covers all records; it comes back
-    if nothing cheaper is found. `upper` is a total cost that any other choice has to stay below. The search ends after
-    `node_limit` nodes of its tree. Where `stop` says so, or after some `seconds` (HiGHS is deaf for a while at the root of
-    its tree, but looks at its clock), `start` comes back, whatever was found so far.
+    Group g has the records members[offsets[g]:offsets[g + 1]]. `start` is a choice that covers all
+    records; it comes back if nothing cheaper is found. `upper` is a total cost that any other
+    choice has to stay below. The search ends after `node_limit` nodes of its tree. Where `stop`
+    says so, or after some `seconds` (HiGHS is deaf for a while at the root of its tree, but looks
+    at its clock), `start` comes back, whatever was found so far.
 
-    Returns the numbers of the chosen groups in ascending order (none if there is no cover, or none was found), a proven
-    lower bound on the cost of every cover, and whether the search came to its end: there is none cheaper (and below `upper`).
+    Returns the numbers of the chosen groups in ascending order (none if there is no cover, or none
+    was found), a proven lower bound on the cost of every cover, and whether the search came to its
+    end: there is none cheaper (and below `upper`).
 
     >>> chosen, bound, optimal = best_cover(4, np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32), np.array([0, 2, 4, 6, 8]),
     ...                                     np.array([5.0, 5.0, 1.0, 1.0]))

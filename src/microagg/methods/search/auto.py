@@ -1,19 +1,26 @@
 """auto: what microagg does when it is asked for k and nothing more.
 
-1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and Mukherjee 2003).
-   Where every record has k - 1 equals and no promise is to be kept, groups of equal records: nothing is lost.
-2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`), then by annealing
-   (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with integer programs over the
-   groups that good partitions can have.
-   Where l, t or units are asked for, the groups are made to keep it first, with t in two ways of which the better is kept (`enforce.py`);
-   no search after that breaks it, and there are no integer programs.
-3. More than 500,000 records: step 2 within blocks of some 250,000 neighbouring records, then local search once more within blocks
-   whose borders lie elsewhere (`blockwise.py`). The blocks depend on the data and the seed only. Not so with `thorough` and `prove`.
-4. `prove` works from both sides: search, and a lower bound that no partition can go below, until they meet or no time is left.
+1. Where one column alone varies, the optimal cut of its order: no partition loses less (Hansen and
+Mukherjee 2003).
+   Where every record has k - 1 equals and no promise is to be kept, groups of equal records:
+   nothing is lost.
+2. Else groups by MDAV within compact blocks of the records, improved by local search (`quick`),
+then by annealing
+   (`balanced`); `thorough` anneals longer, or, for up to 2,500 records and k up to 5, goes on with
+   integer programs over the groups that good partitions can have. Where l, t or units are asked
+   for, the groups are made to keep it first, with t in two ways of which the better is kept
+   (`enforce.py`); no search after that breaks it, and there are no integer programs.
+3. More than 500,000 records: step 2 within blocks of some 250,000 neighbouring records, then local
+search once more within blocks
+   whose borders lie elsewhere (`blockwise.py`). The blocks depend on the data and the seed only.
+   Not so with `thorough` and `prove`.
+4. `prove` works from both sides: search, and a lower bound that no partition can go below, until
+they meet or no time is left.
 
-How much each word means depends on the numbers of records and columns and on k, and is stated in what `auto` chose; a number
-is a number of steps for each record. Effort is an amount of work: the same seed gives the same groups on any machine, with
-any number of threads. A time limit ends the search at a checkpoint, and the manifest keeps its number.
+How much each word means depends on the numbers of records and columns and on k, and is stated in
+what `auto` chose; a number is a number of steps for each record. Effort is an amount of work: the
+same seed gives the same groups on any machine, with any number of threads. A time limit ends the
+search at a checkpoint, and the manifest keeps its number.
 """
 
 from __future__ import annotations
@@ -74,7 +81,10 @@ def plan(problem: Problem, effort: str | float) -> Plan:
             f"every record has at least {k - 1} equals: groups of equal records, which lose nothing"
         )
         return Plan("equal records", work, (reason,))
-    start = f"{n:,} records, {varying_in_words(varying, problem.columns)}, k = {k}: MDAV within blocks, then local search"
+    start = (
+        f"{n:,} records, {varying_in_words(varying, problem.columns)}, k = {k}: MDAV within "
+        "blocks, then local search"
+    )
     why = (start, work.why)
     if effort == "prove":
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
@@ -94,7 +104,9 @@ def _all_have_equals(problem: Problem) -> bool:
 
 
 def _numbers_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(records, equals side by side and in ascending order; how many are equal to each; its number among them)."""
+    """(records, equals side by side and in ascending order; how many are equal to each; its
+    number among them).
+    """
     order = np.lexsort(points.T[::-1])
     new = np.ones(len(points), bool)
     new[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
@@ -113,7 +125,9 @@ def _groups_of_equals(points: np.ndarray, k: int) -> np.ndarray:
 
 
 def _fit_for_programs(problem: Problem) -> bool:
-    """Whether the proof, from which the integer programs have their groups, can be expected to come to its end."""
+    """Whether the proof, from which the integer programs have their groups, can be expected to
+    come to its end.
+    """
     return (
         problem.of_records or len(problem.points)
     ) <= MOST_FOR_PROGRAMS and problem.k <= LARGEST_K_FOR_PROGRAMS
@@ -128,7 +142,9 @@ def auto(
     time_limit: float | None = None,
     stop_after: int | None = None,
 ) -> Grouping:
-    """Choose construction, refinement and amount of work from the numbers of records and columns and k."""
+    """Choose construction, refinement and amount of work from the numbers of records and columns
+    and k.
+    """
     if effort in ("thorough", "prove") or not needs_blocks(problem):
         return work_block(
             problem,
@@ -191,9 +207,11 @@ def work_block(
 def _proven(
     problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
 ) -> tuple[np.ndarray, Bound]:
-    """Search and bound in turns; the time is shared, so a search is kept short, and the first one shorter still.
+    """Search and bound in turns; the time is shared, so a search is kept short, and the first
+    one shorter still.
 
-    Not so with many records or a large k: there the bound takes whatever time is left, and a second turn hardly comes.
+    Not so with many records or a large k: there the bound takes whatever time is left, and a second
+    turn hardly comes.
     """
     first = work.steps // FIRST_SEARCH if _fit_for_programs(problem) else work.steps
 
@@ -211,7 +229,8 @@ AUTO = Method(
     name="auto",
     family="search",
     source="microagg",
-    summary="the default: picks construction, search and amount of work; from balanced effort on, less loss on the reference data "
+    summary="the default: picks construction, search and amount of work; from balanced effort "
+    "on, less loss on the reference data "
     "than every figure on z-scores in the five papers' tables (k = 3, 4, 5, 10)",
     good_for="everyday use: the lowest loss, at any size",
     run=cast(Partition, auto),

@@ -1,11 +1,14 @@
-"""Large tables block by block: what `auto` does above 500,000 records, in memory, and what a plan beyond memory strings together.
+"""Large tables block by block: what `auto` does above 500,000 records, in memory, and what a
+plan beyond memory strings together.
 
-1. A sample of the records, by a hash of their numbers, gives a tree of cuts; its leaves, small ones joined, are the blocks.
-2. `auto` within each block, each record getting the work that it would get in the whole table.
-3. What a border kept apart is mended: a second tree cuts elsewhere, whole groups go to the block in which their centroid lies, and local
+1. A sample of the records, by a hash of their numbers, gives a tree of cuts; its leaves, small ones
+joined, are the blocks. 2. `auto` within each block, each record getting the work that it would get
+in the whole table. 3. What a border kept apart is mended: a second tree cuts elsewhere, whole
+groups go to the block in which their centroid lies, and local
    search goes on from there (`work_shifted_block`).
 
-Each step looks at one block, or at one chunk of records, at a time. l, t and units are judged against the whole table throughout.
+Each step looks at one block, or at one chunk of records, at a time. l, t and units are judged
+against the whole table throughout.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ BLOCKS_SHARE = 0.75  # of the whole time, as a progress bar sees it
 
 
 def needs_blocks(problem: Problem) -> bool:
-    """Whether the table is a large one, and these records of it (all, or those of a stratum) are more than one block."""
+    """Whether the table is a large one, and these records of it (all, or those of a stratum) are
+    more than one block.
+    """
     n, axes = problem.points.shape
     return (problem.of_records or n) > MOST_AS_ONE and n > largest_block(axes, problem.k)
 
@@ -54,7 +59,9 @@ def least_block(axes: int, k: int) -> int:
 
 @dataclass(frozen=True)
 class Trees:
-    """The two trees of cuts of a table or a stratum: one for the blocks, one for those whose borders lie elsewhere."""
+    """The two trees of cuts of a table or a stratum: one for the blocks, one for those whose
+    borders lie elsewhere.
+    """
 
     first: BlockTree
     second: BlockTree
@@ -103,12 +110,16 @@ def in_blocks(
 
 
 def _varying(points: np.ndarray) -> int:
-    """How many axes vary, one after the other: a difference of whole matrices would need their room."""
+    """How many axes vary, one after the other: a difference of whole matrices would need their
+    room.
+    """
     return sum(bool(points[:, j].min() < points[:, j].max()) for j in range(points.shape[1]))
 
 
 def blocks_of(problem: Problem, tree: BlockTree) -> np.ndarray:
-    """(n,) int32: the block of each record, by counts of the leaves and what each of them can keep of a promise."""
+    """(n,) int32: the block of each record, by counts of the leaves and what each of them can
+    keep of a promise.
+    """
     leaves = tree.leaf_of(problem.points)
     counts, accept = np.bincount(leaves, minlength=len(tree)), problem.accept
     fits = None
@@ -119,14 +130,18 @@ def blocks_of(problem: Problem, tree: BlockTree) -> np.ndarray:
 
 
 def shifted_leaves(tree: BlockTree, points: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(n,) int32: the leaf of each record of a block when its whole group goes where its centroid lies."""
+    """(n,) int32: the leaf of each record of a block when its whole group goes where its
+    centroid lies.
+    """
     return tree.leaf_of(sums.group_means(points, labels, int(labels.max()) + 1))[labels]
 
 
 def shifted_blocks_of(
     problem: Problem, tree: BlockTree, labels: np.ndarray, blocks: np.ndarray
 ) -> np.ndarray:
-    """(n,) int32: the block of each record in the second pass. Groups keep any promise, and so does what is made of them."""
+    """(n,) int32: the block of each record in the second pass. Groups keep any promise, and so
+    does what is made of them.
+    """
     leaves = np.empty(len(labels), np.int32)
     for records in records_by_label(blocks):
         local = sums.number_by_first_record(labels[records])
@@ -146,7 +161,9 @@ def work_shifted_block(
     time_limit: float | None = None,
     stop_after: int | None = None,
 ) -> Grouping:
-    """Go on from groups that were formed in other blocks (`blocks` says in which): local search, where they meet."""
+    """Go on from groups that were formed in other blocks (`blocks` says in which): local search,
+    where they meet.
+    """
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     labels = sums.number_by_first_record(labels)
     if watch.stopped is None:
@@ -168,8 +185,9 @@ def told_of_blocks(
 ) -> tuple[str, ...]:
     """What was done with a table (or a stratum of a `whole` one), and why, in sentences.
 
-    `varying` is the number of axes that vary, `columns` of how many columns they are (None where each is one), `sizes` and `shifted` how
-    many records the blocks of both passes have (none of the second where a search was stopped before).
+    `varying` is the number of axes that vary, `columns` of how many columns they are (None where
+    each is one), `sizes` and `shifted` how many records the blocks of both passes have (none of the
+    second where a search was stopped before).
 
     >>> told_of_blocks(records=600_000, varying=2, columns=None, k=5, promise=None, sizes=np.array([250_000, 350_000]),
     ...                shifted=np.array([]), effort="quick")[0]
@@ -182,7 +200,8 @@ def told_of_blocks(
             "" if effort == "quick" else ", fewer with a word for effort because each costs more"
         )
     why = [
-        f"{records:,} records, {varying_in_words(varying, columns)}, k = {k}: {_blocks(sizes)}, MDAV within smaller ones, "
+        f"{records:,} records, {varying_in_words(varying, columns)}, k = {k}: "
+        f"{_blocks(sizes)}, MDAV within smaller ones, "
         "then local search",
         work,
     ]

@@ -1,8 +1,10 @@
-"""Search and proof against each other: better partitions from above, a rising bound from below, until they meet.
+"""Search and proof against each other: better partitions from above, a rising bound from below,
+until they meet.
 
-The groups that the proof comes to know on its way are those that good partitions are made of: an integer program over them finds
-better partitions. A better partition in turn leaves fewer groups to look at, because it can only be beaten by groups whose
-excess over the proof's prices is at most the gap. Once all of those can be listed, one integer program over them is the end.
+The groups that the proof comes to know on its way are those that good partitions are made of: an
+integer program over them finds better partitions. A better partition in turn leaves fewer groups to
+look at, because it can only be beaten by groups whose excess over the proof's prices is at most the
+gap. Once all of those can be listed, one integer program over them is the end.
 """
 
 from __future__ import annotations
@@ -25,12 +27,16 @@ from microagg.problem.watch import Watch
 from microagg.refine.recombine import best_cover
 
 Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
-"""A search for better partitions: search(labels, rng, turn) -> labels. Turn 0 comes before any bound and should be short."""
+"""A search for better partitions: search(labels, rng, turn) -> labels. Turn 0 comes before any
+bound and should be short.
+"""
 
 LISTED = 100_000  # how many groups one integer program takes
 WORK = 1_000_000_000  # how far to look for them
-# Groups for each record in the programs that look for a better partition. Those over few groups are solved at the root of their
-# tree, in no time, so all of them are tried; from the first that is not, larger steps are taken, and a little patience.
+# Groups for each record in the programs that look for a better partition. Those over few groups are
+# solved at the root of their
+# tree, in no time, so all of them are tried; from the first that is not, larger steps are taken,
+# and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
 SEARCHES = 5  # at most, in one duel
@@ -46,7 +52,8 @@ class Pace(NamedTuple):
 
 
 TO_THE_END = Pace(MOST_WORK, patience=2, patience_again=2, narrow=1e-3)
-# where no proof is wanted in the end: more of it took half as long again or twice as long on Census, for 0 to 4 thousandths of the loss
+# where no proof is wanted in the end: more of it took half as long again or twice as long on
+# Census, for 0 to 4 thousandths of the loss
 IN_SHORT = Pace(500_000_000, patience=2, patience_again=1, narrow=2e-3)
 
 
@@ -60,10 +67,11 @@ def prove(
 ) -> tuple[np.ndarray, Bound]:
     """The best partition found from `labels` on, and a lower bound on what any partition loses.
 
-    It ends when the partition is proven optimal, when neither side gets any further, or at a checkpoint of the watch.
-    Optimality may have been shown by an integer program over all groups that are left in question; the certificate then still
-    claims what its numbers prove by themselves (`certified_sse`), which may be a little less than `sse`.
-    With `problem.accept` the bound holds all the more, but only a partition that meets it is called optimal.
+    It ends when the partition is proven optimal, when neither side gets any further, or at a
+    checkpoint of the watch. Optimality may have been shown by an integer program over all groups
+    that are left in question; the certificate then still claims what its numbers prove by
+    themselves (`certified_sse`), which may be a little less than `sse`. With `problem.accept` the
+    bound holds all the more, but only a partition that meets it is called optimal.
 
     >>> labels, bound = prove(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]),
     ...                       rng=np.zeros(1, np.uint64))
@@ -97,10 +105,11 @@ def improve_by_set_partitioning(
     watch: Watch,
     search: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """A better partition, by integer programs over the groups that a proof comes to know; the proof is not brought to its end.
+    """A better partition, by integer programs over the groups that a proof comes to know; the
+    proof is not brought to its end.
 
-    If it stays far from what is proven, `search` may look for another partition, with whose groups they try once more. For some
-    thousand records and k up to 5: the work grows steeply with k.
+    If it stays far from what is proven, `search` may look for another partition, with whose groups
+    they try once more. For some thousand records and k up to 5: the work grows steeply with k.
 
     >>> improve_by_set_partitioning(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
@@ -148,7 +157,9 @@ class Duel:
 
     @property
     def at_the_top(self) -> bool:
-        """Whether all programs that look for a better partition have been tried, as far as they are easy."""
+        """Whether all programs that look for a better partition have been tried, as far as they
+        are easy.
+        """
         return self._groups_a_record > MOST or self._in_vain >= self._patience
 
     @property
@@ -157,14 +168,18 @@ class Duel:
         return self._loss["SSE"] - self.proof.value
 
     def wants_search(self, searches: int) -> bool:
-        """A search comes before the first round, one once the proof is done, and more while the programs leave a gap."""
+        """A search comes before the first round, one once the proof is done, and more while the
+        programs leave a gap.
+        """
         if searches <= 1:
             return searches == 0 or self.proof.finished
         return self.at_the_top and not self.narrow and not self.optimal
 
     @property
     def narrow(self) -> bool:
-        """Whether partition and proof have come so near that another search would hardly find more."""
+        """Whether partition and proof have come so near that another search would hardly find
+        more.
+        """
         return self.gap <= self.pace.narrow * self.proof.value
 
     def checkpoint(self) -> None:
@@ -181,7 +196,9 @@ class Duel:
                 self._tell_groups(self.proof.climb)
 
     def round(self) -> None:
-        """One step of the proof; once that is done, better partitions from ever more groups; at last all that are left."""
+        """One step of the proof; once that is done, better partitions from ever more groups; at
+        last all that are left.
+        """
         if self._meets():
             self.optimal = True
             return
@@ -225,7 +242,9 @@ class Duel:
         return self.proof.bound(optimum)
 
     def _close(self, climb: Climb) -> None:
-        """One integer program over all groups that a better partition can have, if they can be listed."""
+        """One integer program over all groups that a better partition can have, if they can be
+        listed.
+        """
         slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
         room = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + slack
         sets = climb.pricing.sets(
@@ -236,7 +255,9 @@ class Duel:
             self.optimal = ended and self.problem.accept is None
 
     def _improve(self, climb: Climb, members: np.ndarray, offsets: np.ndarray, nodes: int) -> bool:
-        """Take over the best partition from these groups and the present ones; whether it is certain that this is the best."""
+        """Take over the best partition from these groups and the present ones; whether it is
+        certain that this is the best.
+        """
         own, own_offsets = groups_of(self.labels)
         sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -256,7 +277,8 @@ class Duel:
         return ended
 
     def _known(self, climb: Climb, per_record: float) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
-        """Of the groups the proof knows that a better partition can have, those of the least excess: so many for each record.
+        """Of the groups the proof knows that a better partition can have, those of the least
+        excess: so many for each record.
 
         And whether these are all.
         """
@@ -271,7 +293,9 @@ class Duel:
     def _distinct(
         self, members: np.ndarray, offsets: np.ndarray, own: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Without those that come twice or are not allowed; the first `own` groups are kept and lead."""
+        """Without those that come twice or are not allowed; the first `own` groups are kept and
+        lead.
+        """
         names: set[bytes] = set()
         kept = []
         for g in range(len(offsets) - 1):
