@@ -78,6 +78,12 @@ def test_sums_are_found_among_fifty_columns_and_raw_floats() -> None:
     assert "c30 = - c40" in found_in(values)
 
 
+def test_two_columns_alone_may_hold_the_same() -> None:
+    ages = np.random.default_rng(3).integers(0, 90, 50).astype(np.float64)
+    assert found_in(np.column_stack([ages, ages])) == {"c1 = c0"}
+    assert found_in(ages[:, None]) == set()
+
+
 def test_one_record_that_misses_a_sum_undoes_it() -> None:
     values = np.random.default_rng(2).integers(1, 99, (2000, 3)).astype(float)
     values[:, 2] = values[:, 0] + values[:, 1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ import plain
 import promised
 from microagg.datasets.reference import load_reference
 from microagg.guarantees.promise import Guarantees
+from microagg.methods.lns.effort import Work
 from microagg.methods.registry import method_named
+from microagg.methods.search.enforce import work_with_promise
 from microagg.pipeline.run_method import problem_with, run_method
 from microagg.table.confidential import as_attributes
 
@@ -69,6 +73,18 @@ def test_a_word_means_less_work_with_a_promise_and_says_so():
     found = found_by("auto", points, 3, values, effort="balanced", l=2)
     assert any("fewer than usual" in told for told in found.chosen)
     assert kept(found.labels, values, l=2)
+
+
+def test_a_part_of_a_table_gets_its_share_of_the_work():
+    points, values = cloud(400)
+    chosen, attributes = method_named("auto"), as_attributes(values, 400)
+    whole = problem_with(Guarantees.of(l=2), chosen, points, 4, attributes, 1)
+    labels, plenty = np.arange(400, dtype=np.int32) // 4, Work(10**9, "")
+    all_steps = work_with_promise(whole, labels, plenty, "balanced").steps
+    part = replace(whole.part(np.arange(100)), of_records=400)
+    steps = work_with_promise(part, labels[:100], plenty, "balanced").steps
+    assert steps == pytest.approx(all_steps / 4, abs=1)
+    assert steps > 1
 
 
 @pytest.mark.slow
