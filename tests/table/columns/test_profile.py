@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 import every_type
+from microagg.errors import InputError
+from microagg.table.columns import profile
 from microagg.table.columns.frames import open_frame, suggested_kind
-from microagg.table.columns.profile import ColumnProfile, profile_column
+from microagg.table.columns.profile import ColumnProfile, ProfileStats, profile_column
 from microagg.table.schema import Kind
 
 GAPS = ("", "NA", "n/a", ".", "NaN", "null", None)
@@ -140,3 +142,12 @@ def test_every_type_is_what_a_release_takes_it_for(gaps: bool) -> None:
         if found.declared_kind is None:
             assert found.kind is suggested_kind(frame, column), name
         assert found.values == len(frame) - 2 * gaps, name
+
+
+def test_more_texts_than_are_counted_in_chunks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "MOST_TEXTS", 3)
+    chunks = [pa.chunked_array([names]) for names in (["a", "b"], ["b", "c"], ["c", "d"])]
+    first, second, third = (ProfileStats.of_chunk("town", chunk) for chunk in chunks)
+    assert first.combine(second).texts == {"a": 1, "b": 2, "c": 1}
+    with pytest.raises(InputError, match=r"'town' has more than 3 different texts.*identifier"):
+        first.combine(third)
