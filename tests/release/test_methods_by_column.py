@@ -43,3 +43,17 @@ def test_numbers_and_levels_are_taken() -> None:
     assert anonymize_by_column(AGES[::-1]).table.num_rows == len(AGES)
     levels = {"other": ["none", "primary", "secondary"]}
     assert anonymize_by_column(SCHOOLS, ordinal=levels).table.num_rows == len(AGES)
+
+
+def test_measures_take_classes_for_groups_unless_a_mixed_table_has_groups_of_records() -> None:
+    levels = {"other": ["none", "primary", "secondary"]}
+    by_column = anonymize_by_column(SCHOOLS, ordinal=levels)
+    assert by_column.is_mixed
+    assert by_column.labels.ndim == 2
+    assert by_column.pair.groups.tolist() == by_column.pair.classes.labels.tolist()
+    table = pa.table({"age": AGES, "other": SCHOOLS})
+    mixed = ma.anonymize(table, 3, ["age", "other"], method="mdav", accept_risk="true-values")
+    assert mixed.pair.groups.tolist() == mixed.labels.tolist()
+    plain = ma.anonymize(table, 3, ["age"], keep=["other"], method="mdav")
+    assert not plain.is_mixed
+    assert plain.pair.labels is None

@@ -295,6 +295,22 @@ class TestRepeatingOlderManifests:
         assert not (tmp_path / "again.csv").exists()
 
 
+def test_settings_that_tell_of_the_original_table_alone_are_not_public() -> None:
+    """Left-out columns, the shuffling, the files of the data holder; all else says what was done."""
+    internal = set(Settings.parameters()) - set(Settings.public_names())
+    assert internal == {
+        "accept_risk",
+        "date",
+        "identifier",
+        "reading",
+        "rename",
+        "rest",
+        "seed",
+        "unit",
+        "writing",
+    }
+
+
 def test_what_is_public_is_declared_with_each_setting() -> None:
     release = ma.anonymize(tables.people(), 3, **ROLES, seed=1)
     public = public_manifest(release.manifest)

@@ -4,6 +4,7 @@ records.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,30 @@ def test_tables_that_share_much_and_little(records: int) -> None:
         assert not is_mostly_shared(sketch, sketch_of_table(shared))
         most = table.filter(pa.array(rng.random(records) < 0.8))
         assert is_mostly_shared(sketch, sketch_of_table(most))
+
+
+def last_bits_of_least_hashes(rows: list[int], start: int, count: int) -> list[int]:
+    """The bits of a sketch in plain Python, whose integers do not wrap."""
+    whole = (1 << 64) - 1
+
+    def mix(word: int) -> int:
+        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & whole
+        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & whole
+        return word ^ (word >> 31)
+
+    functions = [mix((start + step * 0x9E3779B97F4A7C15) & whole) for step in range(1, count + 1)]
+    return [min(mix(row ^ function) for row in rows) & 1 for function in functions]
+
+
+def test_sketches_stay_what_earlier_versions_wrote() -> None:
+    """A sketch in an older manifest can be compared only if its bits are made alike."""
+    table = table_of(40)
+    sketch = sketch_of_table(table)
+    assert sketch is not None
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(sketch["levels"]["0"]), np.uint8)).tolist()
+    rows = sampled_rows(table, 40)[:, 0].tolist()
+    start = int.from_bytes(hashlib.sha256(b"age\0ill\0income").digest()[:8], "little")
+    assert bits == last_bits_of_least_hashes(rows, start, len(bits))
 
 
 def test_rows_that_occur_often_make_no_tables_alike() -> None:
