@@ -89,6 +89,18 @@ def test_headers(tmp_path: Path) -> None:
     assert read_table(path, header=True).to_pydict() == {"31": [32], "a": ["b"]}
 
 
+def test_a_sheet_of_one_row(tmp_path: Path) -> None:
+    path = _book(tmp_path / "in.xlsx", {"one": [["age", "town"]]})
+    with pytest.raises(ma.InputError, match="has a header but no records"):
+        read_table(path)
+    assert read_table(path, header=False).to_pydict() == {"1": ["age"], "2": ["town"]}
+
+
+def test_a_sheet_without_cells_is_empty(tmp_path: Path) -> None:
+    with pytest.raises(ma.InputError, match="is empty"):
+        read_table(_book(tmp_path / "in.xlsx", {"one": []}))
+
+
 def test_what_others_wrote(tmp_path: Path) -> None:
     day, moment = datetime.date(2024, 1, 31), datetime.datetime(2024, 1, 31, 12, 30)
     rows: list[list[object]] = [

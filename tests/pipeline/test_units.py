@@ -107,3 +107,21 @@ def test_a_unit_with_more_than_half_is_found_whatever_comes_between(
         if largest:
             assert found.largest.tolist() == [largest, largest]
         assert (found.lacking(Units(K)) > 0.0).tolist() == [bool(largest)]
+
+
+@pytest.mark.parametrize("chunk", [4, 50])
+def test_strata_of_several_columns_are_their_combinations(tmp_path: Path, chunk: int) -> None:
+    rng = np.random.default_rng(chunk)
+    columns = {
+        "area": rng.choice(["A", "B", "C"], 40).tolist(),
+        "sex": rng.choice(["f", "m"], 40).tolist(),
+        "wave": rng.choice(["1", "2", "3", "4"], 40).tolist(),
+    }
+    table = pa.table(columns)
+    facts = [LevelFacts(name, 40, dict(Counter(sorted(cells)))) for name, cells in columns.items()]
+    strata, counts = StrataCodes.counted(passes_over(tmp_path, table, chunk), facts)
+    combinations = list(zip(*columns.values(), strict=True))
+    expected = Counter(combinations)
+    assert counts.sum(axis=0).tolist() == [expected[each] for each in sorted(expected)]
+    ranks = {each: rank for rank, each in enumerate(sorted(expected))}
+    assert strata.of_records(table).tolist() == [ranks[each] for each in combinations]

@@ -160,6 +160,15 @@ def test_many_axes_are_cut_one_by_one() -> None:
     assert tree.axes[:2].tolist() == [40, 7]
 
 
+def test_of_axes_with_equal_middles_the_one_with_farther_ends_is_cut() -> None:
+    values = np.linspace(-1.0, 1.0, 2_000)
+    farther = np.where(np.abs(values) > 0.97, 2.0 * values + 0.5, values)
+    points = np.zeros((2_000, 40))
+    points[:, 3], points[:, 7] = values, np.random.default_rng(4).permutation(farther)
+    tree = BlockTree.fit(points, len(points), 1_800)
+    assert tree.axes.tolist() == [7, -1, -1]
+
+
 def test_a_tree_comes_back_from_its_arrays() -> None:
     tree = BlockTree.fit(hard_points(0), 3000, 300)
     again = BlockTree(**tree.as_arrays())
