@@ -152,6 +152,28 @@ def test_text_is_read_as_in_memory(
     assert not [path for path in (tmp_path / "beyond").iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_a_declared_header_is_not_judged_beyond_memory_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool
+) -> None:
+    source = tmp_path / "in.csv"
+    rows = "".join(f"{each % 71},{each % 13}\n" for each in range(1500))
+    source.write_text(f"2019,2020\n{rows}")
+    settings: dict[str, Any] = {
+        "k": 5,
+        "quasi": ["2019", "2020"] if header else ["1", "2"],
+        "effort": "quick",
+        "seed": 1,
+        "reading": {"header": header},
+    }
+    for folder in ("memory", "beyond"):
+        (tmp_path / folder).mkdir()
+    anonymize_file(source, tmp_path / "memory" / "out.csv", **settings)
+    in_passes(monkeypatch, source, tmp_path / "beyond" / "out.csv", 128, **settings)
+    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    assert there["out.csv"] == here["out.csv"]
+
+
 @pytest.mark.parametrize(
     "spoilt",
     [b"1,2,3\n", b'1,"2\n', b"x,2\n" * 3, b""],
