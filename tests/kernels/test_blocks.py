@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 import plain
+from microagg.kernels import blocks as kernels
 from microagg.kernels.blocks import kd_order
 
 
@@ -52,3 +54,24 @@ def test_blocks_are_small_enough_and_equal_within_one(seed: int) -> None:
 def test_many_equal_values_are_split_by_record() -> None:
     order, starts = kd_order(np.repeat([[0.0], [1.0], [0.0]], [5, 1, 4], axis=0), 5)
     assert sorted(order[: starts[1]].tolist()) == [0, 1, 2, 3, 4]
+
+
+class CountedReads(list[float]):
+    """Keys that count how often they are read."""
+
+    reads = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("first", [0, 256, 512, 768])
+def test_sorted_keys_are_split_in_linear_time(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """Blocks of a sorted table: a pivot from an end of one would make the work quadratic."""
+    split_at = kernels._split_at.py_func
+    monkeypatch.setattr(kernels, "_middle_of_three", kernels._middle_of_three.py_func)
+    keys, order = CountedReads(map(float, range(1024))), list(range(1024))
+    split_at(keys, order, first, first + 256, first + 128)
+    assert order == list(range(1024))
+    assert keys.reads < 20 * 256
