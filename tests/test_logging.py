@@ -97,7 +97,7 @@ def test_the_command_line_tells_steps_on_standard_error(tmp_path: Path) -> None:
     ]
     done = run("-m", "microagg", "--log-level", "info", *command, folder=tmp_path)
     assert done.code == 0
-    assert "microagg.release.release" in done.err
+    assert "microagg.pipeline.in_memory" in done.err
     assert "groups found in" in done.err
     done.silent_about({cell for cell in tables.cells(TABLE) if len(cell) > 5})
     quiet = run("-m", "microagg", *command, folder=tmp_path)

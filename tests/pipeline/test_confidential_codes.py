@@ -15,7 +15,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from microagg.pipeline import block_output, confidential_codes, output
+from microagg.pipeline import block_output, confidential_codes, row_output
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.runtime import spill
@@ -312,7 +312,7 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
     """The same values in other rows, another value, and one more often than it was: all of it is
     seen in the file.
     """
-    write = output.write_rows
+    write = row_output.write_rows
 
     def sorted_values(ill: list[Any]) -> list[Any]:
         return sorted(ill, key=str)
@@ -345,7 +345,7 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
             pa.parquet.write_table(table, part)
             return digest
 
-        monkeypatch.setattr(output, "write_rows", altered)
+        monkeypatch.setattr(row_output, "write_rows", altered)
         with pytest.raises(ma.GuaranteeError, match=says):
             in_passes(
                 monkeypatch,

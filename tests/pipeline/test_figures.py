@@ -23,6 +23,7 @@ from microagg.measures.measure import Basis, Figure
 from microagg.measures.registry import measures
 from microagg.pipeline import block_stats, figures
 from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.on_disk import _tables_of
 from microagg.release.report.markdown import to_markdown
 from pipeline.test_out_of_core import asked, in_passes, left_in, table_of
 
@@ -224,7 +225,7 @@ def with_another_original(release: Any) -> Any:
     facts = replace(measured.facts, dominance=dominance)
     loss = {name: 1.001 * value for name, value in measured.loss.items()}
     other = replace(measured, **sides, facts=facts, loss=loss)
-    return release._of_sample(other, other.sample)
+    return replace(release, **_tables_of(other, other.sample))
 
 
 def test_a_public_report_of_a_sample_follows_from_the_release(

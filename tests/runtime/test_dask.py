@@ -553,11 +553,11 @@ def test_a_worker_with_too_little_memory(tmp_path: Path, source: Path) -> None:
 def test_a_worker_that_comes_later_must_be_fit_too(tmp_path: Path, client: Any) -> None:
     one = next(iter(client.run(os.getpid)))
     with at_work(client, tmp_path) as workers:
-        assert client.run_on_scheduler(on_dask.look_around, workers.terms.entrance) == (2, [])
+        assert client.run_on_scheduler(on_dask.inspect_workers, workers.terms.entrance) == (2, [])
         client.run(_pretend, "0.0.1", workers=[one])
         client.run(_give_back, workers.terms.entrance)
         client.run(_come_in, workers.terms)
-        assert client.run_on_scheduler(on_dask.look_around, workers.terms.entrance) == (1, [])
+        assert client.run_on_scheduler(on_dask.inspect_workers, workers.terms.entrance) == (1, [])
         done = set(workers.map_ordered(_process, [(each,) for each in range(8)]))
         assert len(done) == 1
     client.run(_pretend, ma.__version__, workers=[one])
