@@ -47,6 +47,15 @@ def test_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watch.stopped == "time limit"
 
 
+def test_reserve_is_taken_from_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr("microagg.problem.watch.time.monotonic", lambda: float(next(clock)))
+    watch = Watch(time_limit=9)
+    watch.reserve(4.0)
+    assert passes(watch) == 5
+    assert watch.stopped == "time limit"
+
+
 def test_a_given_checkpoint_comes_before_the_clock() -> None:
     watch = Watch(time_limit=0, stop_after=6)
     assert passes(watch) == 6

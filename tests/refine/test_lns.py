@@ -1,10 +1,13 @@
-"""Annealing: valid, never worse, repeatable, and the optimum of small problems (against brute force)."""
+"""Annealing: valid, never worse, repeatable, and the optimum of small problems (against brute
+force).
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +16,14 @@ import pytest
 import plain
 import promised
 from microagg.guarantees.promise import AcceptanceTest, Guarantees
+from microagg.kernels.annealing import WAITING, near_lists
+from microagg.kernels.blend import blend, costs_by_label
 from microagg.kernels.random import seeded
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
-from microagg.refine import lns
-from microagg.refine.blend import blend, costs_by_label
-from microagg.refine.lns import anneal
-from microagg.refine.lns_moves import WAITING, near_lists
-from microagg.refine.lns_regions import REGION, regions_of
+from microagg.refine import lns, lns_regions
+from microagg.refine.lns import BY_MEANS, FAST, Schedule, anneal
+from microagg.refine.lns_regions import REGION, distances_between, regions_of
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -73,7 +76,9 @@ def optimum(
 
 
 def tiny_problem(seed: int) -> tuple[np.ndarray, int]:
-    """At most twelve records in one to six columns, with duplicates, constant columns and equal distances."""
+    """At most twelve records in one to six columns, with duplicates, constant columns and equal
+    distances.
+    """
     rng = np.random.default_rng(seed)
     n, d, k = int(rng.integers(4, 13)), int(rng.integers(1, 7)), int(rng.integers(2, 6))
     points = rng.normal(size=(n, d)) if seed % 3 else rng.integers(0, 4, (n, d)).astype(float)
@@ -180,34 +185,33 @@ def test_a_promise_that_any_group_keeps_changes_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_same_labels_on_repetition_and_with_any_number_of_threads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lns, "ONE_REGION", 1000)
+@pytest.mark.parametrize("schedule", [FAST, replace(BY_MEANS, one_region=1000)])
+def test_same_labels_on_repetition_and_with_any_number_of_threads(schedule: Schedule) -> None:
     points = np.random.default_rng(2).lognormal(size=(6000, 3))
     start = in_order(points, 4)
-    runs = [
-        anneal(Problem.of(points, 4, threads=threads), start, steps=12_000, rng=seeded(5))
-        for threads in (1, 2, 3, 1)
-    ]
+
+    def run(threads: int, seed: int) -> np.ndarray:
+        problem = Problem.of(points, 4, threads=threads)
+        return anneal(problem, start, steps=12_000, rng=seeded(seed), schedule=schedule)
+
+    runs = [run(threads, seed=5) for threads in (1, 2, 4, 1)]
     check(runs[0], 4)
     assert plain.sse(points, runs[0]) < 0.5 * plain.sse(points, start)
     assert all(np.array_equal(runs[0], other) for other in runs[1:])
-    other_seed = anneal(Problem.of(points, 4, threads=1), start, steps=12_000, rng=seeded(6))
-    assert not np.array_equal(runs[0], other_seed)
+    assert not np.array_equal(runs[0], run(1, seed=6))
 
 
 @pytest.mark.parametrize("several_regions", [False, True])
 def test_a_stopped_run_can_be_repeated(
     monkeypatch: pytest.MonkeyPatch, several_regions: bool
 ) -> None:
-    monkeypatch.setattr(lns, "ONE_REGION", 100 if several_regions else 10_000)
+    schedule = replace(FAST, one_region=100 if several_regions else 10_000)
     monkeypatch.setattr(lns, "BATCH", 500)
     points = np.random.default_rng(3).normal(size=(2000, 2))
     start, problem = in_order(points, 3), Problem.of(points, 3, threads=1)
 
     def run(watch: Watch) -> np.ndarray:
-        return anneal(problem, start, steps=6000, rng=seeded(9), watch=watch)
+        return anneal(problem, start, steps=6000, rng=seeded(9), watch=watch, schedule=schedule)
 
     told: list[int] = []
     whole = Watch(lambda done, total: told.append(done))
@@ -221,6 +225,28 @@ def test_a_stopped_run_can_be_repeated(
     assert np.array_equal(stopped, run(again))
     check(stopped, 3)
     assert plain.sse(points, best) < plain.sse(points, stopped) < 0.3 * plain.sse(points, start)
+
+
+def test_lot_that_is_late_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Out of time within a lot of regions: the same groups as if stopped at the last checkpoint."""
+    points = np.random.default_rng(3).normal(size=(2000, 2))
+    start, problem = in_order(points, 3), Problem.of(points, 3, threads=1)
+    schedule = replace(FAST, one_region=100)
+    monkeypatch.setattr(lns_regions, "REGION", 400)
+    monkeypatch.setattr(lns, "TOGETHER", 4)
+
+    def run(watch: Watch) -> np.ndarray:
+        return anneal(problem, start, steps=20_000, rng=seeded(9), watch=watch, schedule=schedule)
+
+    for looks in (0, 1, 30, 31, 32, 33, 40):
+        watch = Watch(time_limit=1000.0)
+        left = iter([10.0] * looks)
+        monkeypatch.setattr(watch, "seconds_left", lambda left=left: next(left, 0.0))
+        stopped = run(watch)
+        assert watch.stopped == "time limit"
+        assert np.array_equal(stopped, run(Watch(stop_after=watch.passed)))
+        if looks:
+            check(stopped, 3)
 
 
 def test_blending_takes_the_better_of_each_part() -> None:
@@ -245,9 +271,13 @@ def test_group_costs_are_those_of_the_oracle() -> None:
         )
 
 
+def in_their_order(n: int) -> np.ndarray:
+    return np.arange(n, dtype=np.int32)
+
+
 def test_near_lists_hold_the_nearest() -> None:
     points = np.random.default_rng(4).normal(size=(60, 3))
-    near, spread = near_lists(np.ascontiguousarray(points.T), 7, 4)
+    near, spread = near_lists(distances_between(points), in_their_order(60), 7, 4)
     for i in range(60):
         others = [record for record in range(60) if record != i]
         nearest = plain.nearest(points, others, points[i], 7)
@@ -258,12 +288,14 @@ def test_near_lists_hold_the_nearest() -> None:
 
 def test_near_lists_see_beyond_duplicates() -> None:
     points = np.repeat([[0.0], [1.0], [5.0]], 20, axis=0)
-    near, _ = near_lists(np.ascontiguousarray(points.T), 10, 3)
+    near, _ = near_lists(distances_between(points), in_their_order(60), 10, 3)
     for i in range(60):
         assert len(set(near[i].tolist())) == 10
         assert i not in near[i]
         assert (points[near[i], 0] == points[i, 0]).sum() == 3
-    near, _ = near_lists(np.zeros((1, 12)), 11, 3)  # nothing but duplicates: all of them
+    near, _ = near_lists(
+        np.zeros((12, 12)), in_their_order(12), 11, 3
+    )  # nothing but duplicates: all of them
     assert all(sorted([i, *near[i].tolist()]) == list(range(12)) for i in range(12))
 
 
@@ -318,7 +350,9 @@ def test_census_comes_near_the_best_known(reference_data: object, k: int, bar: f
 def test_nothing_is_searched_where_every_group_is_of_equal_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Not even where rounding leaves them an error above 0: 0.1 has none of its multiples in binary."""
+    """Not even where rounding leaves them an error above 0: 0.1 has none of its multiples in
+    binary.
+    """
     points = np.repeat([[0.1, 0.7], [0.3, 1.1], [9.7, 0.2]], 49, axis=0)
     labels = np.repeat(np.arange(3, dtype=np.int32), 49)
 

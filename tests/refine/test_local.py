@@ -15,13 +15,13 @@ import plain
 import promised
 from microagg.datasets.reference import load_reference
 from microagg.guarantees.promise import AcceptanceTest, Guarantees
+from microagg.kernels.local_groups import weighted_error
 from microagg.methods.mdav.mdav import MDAV
 from microagg.problem.problem import Problem
 from microagg.problem.watch import StopSearch, Watch
 from microagg.refine import local, local_near
 from microagg.refine.construct import block_groups
 from microagg.refine.local import improve
-from microagg.refine.local_groups import weighted_error
 from microagg.refine.local_near import nearest_centroids
 from microagg.refine.merging import repair
 from microagg.table.confidential import Attribute

@@ -61,7 +61,7 @@ class Assignment(NamedTuple):
     """
 
     labels: np.ndarray
-    own: np.ndarray
+    costs: np.ndarray
     members: np.ndarray
     sizes: np.ndarray
     prices: np.ndarray
@@ -93,7 +93,7 @@ def assign(points, centres, labels, k, squared):
     if clusters == 1:
         return plan.labels
     arcs = _nearest_clusters(points, centres, min(NEAR, clusters), squared)
-    tolerance = max(TOLERANCE * max(plan.own.max(), arcs.costs.max()), SMALLEST)
+    tolerance = max(TOLERANCE * max(plan.costs.max(), arcs.costs.max()), SMALLEST)
     while True:
         tolerance = _cancel_cycles(arcs, plan, k, tolerance)
         records, ends, costs = _violating_pairs(points, centres, plan, tolerance, squared)
@@ -105,14 +105,14 @@ def assign(points, centres, labels, k, squared):
 @part
 def _plan(points, centres, labels, k, squared):
     n, clusters = points.shape[0], centres.shape[0]
-    own, sizes = np.empty(n), np.zeros(clusters, np.int64)
+    costs, sizes = np.empty(n), np.zeros(clusters, np.int64)
     members = np.empty((clusters, 2 * k - 1), np.int64)
     for x in range(n):
         a = labels[x]
-        own[x] = _cost(squared_distance(points[x], centres[a]), squared)
+        costs[x] = _cost(squared_distance(points[x], centres[a]), squared)
         members[a, sizes[a]] = x
         sizes[a] += 1
-    return Assignment(labels.astype(np.int32), own, members, sizes, np.zeros(clusters + 1))
+    return Assignment(labels.astype(np.int32), costs, members, sizes, np.zeros(clusters + 1))
 
 
 @part
@@ -143,11 +143,11 @@ def _nearest_clusters(points, centres, near, squared):
         for b in range(clusters):
             distance = _squared_within(points[x], centres[b], distances[near - 1])
             if distance < distances[near - 1]:
-                at = near - 1
-                while at > 0 and distance < distances[at - 1]:
-                    distances[at], chosen[at] = distances[at - 1], chosen[at - 1]
-                    at -= 1
-                distances[at], chosen[at] = distance, b
+                slot = near - 1
+                while slot > 0 and distance < distances[slot - 1]:
+                    distances[slot], chosen[slot] = distances[slot - 1], chosen[slot - 1]
+                    slot -= 1
+                distances[slot], chosen[slot] = distance, b
         order = np.argsort(chosen)
         for t in range(near):
             ends[x * near + t] = chosen[order[t]]
@@ -196,7 +196,7 @@ def _lower_prices_beyond(a, arcs, plan, search, k, tolerance):
         for arc in range(arcs.starts[x], arcs.starts[x + 1]):
             b = arcs.ends[arc]
             if b != a and _follow(
-                a, b, arcs.costs[arc] - plan.own[x], x, arc, plan, search, tolerance
+                a, b, arcs.costs[arc] - plan.costs[x], x, arc, plan, search, tolerance
             ):
                 return b
     if plan.sizes[a] < 2 * k - 1 and _follow(a, clusters, 0.0, -1, -1, plan, search, tolerance):
@@ -249,12 +249,12 @@ def _trace(closed, tree, cycle):
 
 @part
 def _lowers_the_total(cycle, arcs, plan, tree):
-    """Whether the moves along a cycle lower the total cost, without any rounding."""
+    """Return True if the moves along a cycle lower the total cost, without any rounding."""
     total = np.zeros((3, 1))
     for node in cycle:
         if tree[node, 1] >= 0:
             add_exactly(total, arcs.costs[tree[node, 2]], 0)
-            add_exactly(total, -plan.own[tree[node, 1]], 0)
+            add_exactly(total, -plan.costs[tree[node, 1]], 0)
     return rounded(total, 0) < 0.0
 
 
@@ -266,22 +266,22 @@ def _move_along(cycle, arcs, plan, tree):
         if x >= 0:
             a = plan.labels[x]
             plan.sizes[a] -= 1
-            at = 0
-            while plan.members[a, at] != x:
-                at += 1
-            for t in range(at, plan.sizes[a]):
+            slot = 0
+            while plan.members[a, slot] != x:
+                slot += 1
+            for t in range(slot, plan.sizes[a]):
                 plan.members[a, t] = plan.members[a, t + 1]
     for node in cycle:
         x = tree[node, 1]
         if x >= 0:
-            at = plan.sizes[node]
-            while at > 0 and plan.members[node, at - 1] > x:
-                plan.members[node, at] = plan.members[node, at - 1]
-                at -= 1
-            plan.members[node, at] = x
+            slot = plan.sizes[node]
+            while slot > 0 and plan.members[node, slot - 1] > x:
+                plan.members[node, slot] = plan.members[node, slot - 1]
+                slot -= 1
+            plan.members[node, slot] = x
             plan.sizes[node] += 1
             plan.labels[x] = node
-            plan.own[x] = arcs.costs[tree[node, 2]]
+            plan.costs[x] = arcs.costs[tree[node, 2]]
 
 
 @part
@@ -308,7 +308,7 @@ def _violating_pairs(points, centres, plan, tolerance, squared):
     for x in range(n):
         a = plan.labels[x]
         for b in range(clusters):
-            limit = (plan.prices[b] - plan.prices[a] + plan.own[x]) * SLACK
+            limit = (plan.prices[b] - plan.prices[a] + plan.costs[x]) * SLACK
             if b == a or limit <= 0.0:
                 continue
             limit = limit if squared else limit * limit
@@ -316,7 +316,7 @@ def _violating_pairs(points, centres, plan, tolerance, squared):
             if distance > limit:
                 continue
             cost = _cost(distance, squared)
-            if _violates(a, b, cost - plan.own[x], plan.prices, tolerance):
+            if _violates(a, b, cost - plan.costs[x], plan.prices, tolerance):
                 if count == records.shape[0]:
                     records = np.append(records, np.empty_like(records))
                     ends = np.append(ends, np.empty_like(ends))
@@ -331,19 +331,19 @@ def _widened(arcs, records, ends, costs):
     """The arcs with these pairs, ordered by record and cluster, merged in."""
     n, total = arcs.starts.shape[0] - 1, arcs.ends.shape[0] + records.shape[0]
     wide = Arcs(np.zeros(n + 1, np.int64), np.empty(total, np.int64), np.empty(total))
-    new, at = 0, 0
+    new, count = 0, 0
     for x in range(n):
         old = arcs.starts[x]
         while True:
             more = new < records.shape[0] and records[new] == x
             if old < arcs.starts[x + 1] and not (more and ends[new] < arcs.ends[old]):
-                wide.ends[at], wide.costs[at] = arcs.ends[old], arcs.costs[old]
+                wide.ends[count], wide.costs[count] = arcs.ends[old], arcs.costs[old]
                 old += 1
             elif more:
-                wide.ends[at], wide.costs[at] = ends[new], costs[new]
+                wide.ends[count], wide.costs[count] = ends[new], costs[new]
                 new += 1
             else:
                 break
-            at += 1
-        wide.starts[x + 1] = at
+            count += 1
+        wide.starts[x + 1] = count
     return wide

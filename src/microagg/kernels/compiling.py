@@ -25,6 +25,8 @@ from typing import Any
 import numba
 from numba.core import caching, config, event
 
+from microagg.kernels import precompile
+
 # the file, beside the compiled code, that says for which contents of kernels it was
 ANNOUNCED = "announced"
 
@@ -47,14 +49,12 @@ def on_first_compile(announce: Callable[[], None] | None) -> None:
 
 
 def would_announce() -> bool:
-    """Whether somebody is waiting to be told of the first compile, and has not been."""
+    """Return True if the first compile is still to be announced."""
     return _announce is not None and not _announced
 
 
 def announce_compiling() -> None:
-    """Tell, if it was not told yet, that a process which works for this one has begun to
-    compile.
-    """
+    """Announce, once, that a process which works for this one has begun to compile."""
     global _announced
     if _announce is not None and not _announced:
         _announced = True
@@ -62,8 +62,8 @@ def announce_compiling() -> None:
 
 
 def processor() -> str:
-    """The machine that kernels are compiled for: its kind, model and features, as the compiler
-    has them.
+    """Describe the machine that kernels are compiled for: its kind, model and features, as the
+    compiler has them.
 
     >>> len(processor()) > 10
     True
@@ -75,7 +75,7 @@ def processor() -> str:
 
 
 def seconds_compiling() -> float:
-    """The time that this process has spent on compiling kernels, or fetching them from the
+    """Return the time that this process has spent on compiling kernels, or loading them from the
     cache, until now.
 
     Numba does that for one thread at a time; while others wait for it, time counts once.
@@ -112,7 +112,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Compile `function` as a part of the kernels that call it.
+    """Compile `function` as a helper that kernels call.
 
     It cannot be called from Python and is in no cache of its own, and dividing by zero gives inf or
     NaN instead of an exception: all that makes compiling a third faster.
@@ -125,9 +125,7 @@ def part(function: Callable[..., Any]) -> Any:
 
 @functools.cache
 def _cache_folder() -> Path | None:
-    """The first of: NUMBA_CACHE_DIR, beside the source, the user's cache folder, that can be
-    written to.
-    """
+    """Return the first writable folder of NUMBA_CACHE_DIR, beside the source, the user's cache."""
     beside_source = Path(__file__).parent / "__pycache__"
     users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "microagg")
     chosen: str = getattr(config, "CACHE_DIR", "")
@@ -147,7 +145,7 @@ def _can_write(folder: Path) -> bool:
 
 @functools.cache
 def _contents_of_all_kernels() -> str:
-    """A digest of every source file that may hold a kernel."""
+    """Return a digest of every source file that may hold a kernel."""
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
     for source in sorted(package.rglob("*.py")):
@@ -161,7 +159,7 @@ _Locator: Any = caching._CacheLocator  # untyped in numba
 
 
 class _StampedLocator(_Locator):
-    """Tells numba where the cached code of a kernel lies and which contents it was made from."""
+    """Location of a kernel's cached code, stamped with the contents it was made from."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
@@ -198,6 +196,9 @@ class _StampedCache(caching.FunctionCache):
                 self.flush()
         if compiled is None:
             _announce_first()
+            if precompile.wait_for(self._py_func, sig):
+                with contextlib.suppress(Exception):
+                    compiled = super().load_overload(sig, target_context)
         return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -221,7 +222,7 @@ def _announce_first() -> None:
 
 
 def _claim_announcement() -> bool:
-    """Whether nobody has announced these kernels yet; from now on somebody has."""
+    """Return True if no process has announced these kernels yet, and note that one has now."""
     folder = _cache_folder()
     if folder is None:
         return True

@@ -49,13 +49,13 @@ def optimal_cut(points: np.ndarray, order: np.ndarray, k: int) -> tuple[np.ndarr
 
 
 @_intrinsic
-def _window_errors(_context, prefix, end, start, stride, columns, size, out, at):
+def _window_errors(_context, prefix, end, start, stride, columns, size, out, offset):
     """SSE of eight windows of one size, into out[at:]: rows of prefix sums, the row after the
     columns of squares.
     """
 
     def generate(context, builder, signature, arguments):
-        prefix, end, start, stride, columns, size, out, at = arguments
+        prefix, end, start, stride, columns, size, out, offset = arguments
         base = context.make_array(signature.args[0])(context, builder, value=prefix).data
         target = context.make_array(signature.args[6])(context, builder, value=out).data
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
@@ -64,11 +64,11 @@ def _window_errors(_context, prefix, end, start, stride, columns, size, out, at)
             ends, starts = (
                 builder.load(
                     builder.bitcast(
-                        builder.gep(base, [builder.add(place, row)]), _VECTOR.as_pointer()
+                        builder.gep(base, [builder.add(row_index, row)]), _VECTOR.as_pointer()
                     ),
                     align=8,
                 )
-                for place in (end, start)
+                for row_index in (end, start)
             )
             return builder.fsub(ends, starts)
 
@@ -82,7 +82,7 @@ def _window_errors(_context, prefix, end, start, stride, columns, size, out, at)
         squares = difference(builder.mul(columns, stride))
         errors = builder.fsub(squares, builder.fdiv(builder.load(total), sizes))
         builder.store(
-            errors, builder.bitcast(builder.gep(target, [at]), _VECTOR.as_pointer()), align=8
+            errors, builder.bitcast(builder.gep(target, [offset]), _VECTOR.as_pointer()), align=8
         )
         return context.get_dummy_value()
 

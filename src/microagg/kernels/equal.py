@@ -1,4 +1,4 @@
-"""Which records are equal: chains of them, found with a table of hashes in one pass."""
+"""Chains of equal records, built with a hash table in one pass."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ MIXER = np.int64(
 
 
 def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of some records, in ascending order: (the first at each point, for each row of points the
-    next one equal to it, or -1).
+    """Return the first record at each point, and for each row of points the next record equal to
+    it, or -1.
 
-    Points are a C-contiguous matrix of float64.
+    Records are in ascending order. Points are a C-contiguous matrix of float64.
 
-    >>> firsts, following = chain_equal(np.array([[5.0], [2.0], [5.0], [5.0]]), np.arange(4, dtype=np.int32))
+    >>> points, records = np.array([[5.0], [2.0], [5.0], [5.0]]), np.arange(4, dtype=np.int32)
+    >>> firsts, following = chain_equal(points, records)
     >>> firsts.tolist(), following.tolist()
     ([0, 1], [2, -1, 3, -1])
     """
@@ -30,22 +31,22 @@ def chain_equal(points: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np
 
 @kernel
 def _chain(points, bits, records, table, firsts, following):
-    """Fill in `firsts` and `following`; returns how many are first. `table` has the first and
-    the last record so far.
+    """Fill in `firsts` and `following`; return the number of firsts. `table` has the first and the
+    last record so far.
     """
     mask, count = table.shape[0] - 1, 0
     for t in range(records.shape[0]):
         record = records[t]
-        place = _hash_of(bits[record]) & mask
-        while table[place, 0] >= 0 and not _are_equal(points[table[place, 0]], points[record]):
-            place = (place + 1) & mask
-        if table[place, 0] < 0:
-            table[place, 0] = record
+        slot = _hash_of(bits[record]) & mask
+        while table[slot, 0] >= 0 and not _are_equal(points[table[slot, 0]], points[record]):
+            slot = (slot + 1) & mask
+        if table[slot, 0] < 0:
+            table[slot, 0] = record
             firsts[count] = record
             count += 1
         else:
-            following[table[place, 1]] = record
-        table[place, 1] = record
+            following[table[slot, 1]] = record
+        table[slot, 1] = record
     return count
 
 

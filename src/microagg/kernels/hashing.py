@@ -71,10 +71,10 @@ def take_in_texts(lanes, offsets, letters, missing):
         start = offsets[i]
         length = np.int64(0) if missing[i] else offsets[i + 1] - start
         _take_in(lanes, i, np.uint64(length))
-        for place in range(0, length, 8):
+        for offset in range(0, length, 8):
             word = np.uint64(0)
-            for byte in range(min(8, length - place)):
-                word |= np.uint64(letters[start + place + byte]) << np.uint64(8 * byte)
+            for byte in range(min(8, length - offset)):
+                word |= np.uint64(letters[start + offset + byte]) << np.uint64(8 * byte)
             _take_in(lanes, i, word)
 
 

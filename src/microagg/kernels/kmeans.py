@@ -63,7 +63,7 @@ def lloyd(points, starts, turns):
     """
     n, d = points.shape
     c = starts.shape[0]
-    labels, own = np.full(n, -1, np.int32), np.full(n, np.inf)
+    labels, nearest = np.full(n, -1, np.int32), np.full(n, np.inf)
     centres, columns = starts.copy(), starts.T.copy()
     totals, sizes = np.zeros((c, 3, d)), np.zeros(c, np.int64)
     moved, touched, room = np.ones(c, np.bool_), np.zeros(c, np.bool_), np.empty(c)
@@ -73,16 +73,16 @@ def lloyd(points, starts, turns):
             old = labels[i]
             if old >= 0 and moved[old]:
                 x = squared_distance(points[i], centres[old])
-                if x > own[i]:
-                    own[i], labels[i] = np.inf, -1
+                if x > nearest[i]:
+                    nearest[i], labels[i] = np.inf, -1
                 else:
-                    own[i] = x
+                    nearest[i] = x
             if labels[i] < 0:
                 _distances(points[i], columns, c, room)
-                _join_nearest(i, room, c, labels, own)
+                _join_nearest(i, room, c, labels, nearest)
             else:
                 _distances(points[i], mover_columns, count, room)
-                _join_nearer(i, room, count, movers, labels, own)
+                _join_nearer(i, room, count, movers, labels, nearest)
             if labels[i] != old:
                 _exchange(points[i], old, labels[i], totals, sizes, touched)
         count = _move(centres, columns, totals, sizes, touched, moved, movers)
@@ -110,25 +110,25 @@ def _distances(point, columns, count, room):
 
 
 @part
-def _join_nearest(i, room, count, labels, own):
+def _join_nearest(i, room, count, labels, nearest):
     """Record i joins the nearest of all centres."""
     best, chosen = room[0], 0
     for t in range(1, count):
         if room[t] < best:
             best, chosen = room[t], t
-    labels[i], own[i] = chosen, best
+    labels[i], nearest[i] = chosen, best
 
 
 @part
-def _join_nearer(i, room, count, movers, labels, own):
+def _join_nearer(i, room, count, movers, labels, nearest):
     """Record i joins one of the centres that moved if that is nearer, or as near and comes
     first.
     """
-    best, chosen = own[i], np.int64(labels[i])
+    best, chosen = nearest[i], np.int64(labels[i])
     for t in range(count):
         if room[t] < best or (room[t] == best and movers[t] < chosen):
             best, chosen = room[t], movers[t]
-    labels[i], own[i] = chosen, best
+    labels[i], nearest[i] = chosen, best
 
 
 @part

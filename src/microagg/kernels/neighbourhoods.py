@@ -84,12 +84,12 @@ def renew(taken, members, first, following, twins, kept, changed, handle):
     for t in range(taken.shape[0]):
         node = first[taken[t]]
         while node != NOBODY:
-            i, place = node // k, node % k
+            i, position = node // k, node % k
             if kept[i]:
                 if not _has_gap(members[i]):
                     changed[count] = i
                     count += 1
-                members[i, place] = NOBODY
+                members[i, position] = NOBODY
             node = following[node]
     near, records = np.empty(k), np.empty(k, np.int64)
     for c in range(count):
@@ -113,14 +113,14 @@ def _hand_over(taken, members, twins, kept, changed, tree):
                 kept[twin] = True
                 changed[count] = twin
                 count += 1
-                for place in range(members.shape[1]):
-                    members[twin, place] = NOBODY
+                for position in range(members.shape[1]):
+                    members[twin, position] = NOBODY
     return count
 
 
 @part
 def _has_gap(places):
-    """Whether a place is empty."""
+    """Return True if a position is empty."""
     gaps = 0
     for t in range(places.shape[0]):
         gaps += places[t] == NOBODY
@@ -131,19 +131,19 @@ def _has_gap(places):
 def _fill_gaps(i, records, members, first, following):
     """Put those of the records into record i's empty places that are in no other of its places."""
     k = members.shape[1]
-    place = 0
+    position = 0
     for t in range(k):
-        known = False
+        is_member = False
         for u in range(k):
             if members[i, u] == records[t]:
-                known = True
+                is_member = True
                 break
-        if known:
+        if is_member:
             continue
-        while members[i, place] != NOBODY:
-            place += 1
-        members[i, place] = records[t]
-        _link(i * k + place, records[t], first, following)
+        while members[i, position] != NOBODY:
+            position += 1
+        members[i, position] = records[t]
+        _link(i * k + position, records[t], first, following)
 
 
 @kernel

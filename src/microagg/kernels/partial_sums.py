@@ -22,12 +22,12 @@ def add_sums(total, more):
 def square_sums(points, centre):
     """(3, d): the sums of squared differences from `centre` (d,), column by column."""
     n, d = points.shape
-    found = np.zeros((3, d))
+    sums = np.zeros((3, d))
     for i in range(n):
         for j in range(d):
             x = points[i, j] - centre[j]
-            add_exactly(found, x * x, j)
-    return found
+            add_exactly(sums, x * x, j)
+    return sums
 
 
 @kernel
@@ -45,26 +45,26 @@ def squared_error_sums(points, others, rows):
 @kernel
 def group_error_sums(errors, labels, groups):
     """(groups, 3): the sums of the errors (n, d) of each group's records, all columns together."""
-    found = np.zeros((groups, 3, 1))
-    add_group_errors(found, errors, labels)
-    return found[:, :, 0].copy()
+    sums = np.zeros((groups, 3, 1))
+    add_group_errors(sums, errors, labels)
+    return sums[:, :, 0].copy()
 
 
 @kernel
-def add_group_errors(found, errors, labels):
+def add_group_errors(sums, errors, labels):
     """Add the errors (n, d) of records to the sums of their groups, (groups, 3, 1)."""
     for i in range(errors.shape[0]):
         for j in range(errors.shape[1]):
-            add_exactly(found[labels[i]], errors[i, j], 0)
+            add_exactly(sums[labels[i]], errors[i, j], 0)
 
 
 @kernel
 def rounded_each(parts):
     """(n,): the numbers that sums in three parts, (n, 3), come to."""
-    found = np.empty(parts.shape[0])
+    numbers = np.empty(parts.shape[0])
     column = np.empty((3, 1))
     for i in range(parts.shape[0]):
         for row in range(3):
             column[row, 0] = parts[i, row]
-        found[i] = rounded(column, 0)
-    return found
+        numbers[i] = rounded(column, 0)
+    return numbers

@@ -13,7 +13,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.frame import WIDEST, principal_axes
+from microagg.kernels.rotation import WIDEST, principal_axes
 from microagg.kernels.sums import column_sums, rounded
 
 LONGEST_MOVE = (
@@ -126,8 +126,8 @@ def squared_distances_to(points, others, rows):
 
 @kernel
 def hilbert_places(cells, bits):
-    """The place on the Hilbert curve of each row of `cells`, whole numbers of that many bits (64
-    in all at most).
+    """Return the index along the Hilbert curve of each row of `cells`, integers of `bits` bits (64
+    per row at most).
     """
     n, d = cells.shape
     places = np.empty(n, np.uint64)
@@ -136,18 +136,18 @@ def hilbert_places(cells, bits):
         for j in range(d):
             cell[j] = cells[i, j]
         _turn_along_the_curve(cell, bits)
-        place = np.uint64(0)
+        index = np.uint64(0)
         for bit in range(bits - 1, -1, -1):
             for j in range(d):
-                place = (place << np.uint64(1)) | np.uint64((cell[j] >> bit) & 1)
-        places[i] = place
+                index = (index << np.uint64(1)) | np.uint64((cell[j] >> bit) & 1)
+        places[i] = index
     return places
 
 
 @part
 def _turn_along_the_curve(cell, bits):
     """Skilling's transform: after it the bits of the coordinates, highest first and interleaved,
-    are the place.
+    are the index.
     """
     d = cell.shape[0]
     for bit in range(bits - 1, 0, -1):
@@ -206,11 +206,11 @@ def walk(links):
 
 
 @kernel
-def improve(points, neighbours, tour, place, queue, waiting, state, turns):
+def improve(points, neighbours, tour, positions, queue, waiting, state, turns):
     """2-opt and Or-opt on the nodes in the queue, at most `turns` of them; returns whether any
     wait.
 
-    `neighbours` lists near nodes, nearest first (place n, at distance 0, before them); `place` is
+    `neighbours` lists near nodes, nearest first (node n, at distance 0, before them); `positions`
     where each node is in the tour; the queue is a ring. `state` holds its first node, its length,
     and how many moves were made.
     """
@@ -221,8 +221,8 @@ def improve(points, neighbours, tour, place, queue, waiting, state, turns):
         state[1] -= 1
         waiting[node] = False
         turns -= 1
-        while _two_opt(points, neighbours, tour, place, queue, waiting, state, node) or _or_opt(
-            points, neighbours, tour, place, queue, waiting, state, node
+        while _two_opt(points, neighbours, tour, positions, queue, waiting, state, node) or _or_opt(
+            points, neighbours, tour, positions, queue, waiting, state, node
         ):
             state[2] += 1
     return state[1] > 0
@@ -235,9 +235,9 @@ def _apart(points, a, b):
 
 
 @part
-def _beside(tour, place, node, step):
+def _beside(tour, positions, node, step):
     """The node that many steps after (before, if negative) a node."""
-    return tour[(place[node] + step) % tour.shape[0]]
+    return tour[(positions[node] + step) % tour.shape[0]]
 
 
 @part
@@ -250,23 +250,25 @@ def _wake(queue, waiting, state, node):
 
 
 @part
-def _two_opt(points, neighbours, tour, place, queue, waiting, state, a):
+def _two_opt(points, neighbours, tour, positions, queue, waiting, state, a):
     """Replace the edges a-b and c-d by a-c and b-d, if that is shorter for any near c; returns
     whether it was.
     """
     for step in (1, -1):
-        b = _beside(tour, place, a, step)
+        b = _beside(tour, positions, a, step)
         ab = _apart(points, a, b)
         for c in neighbours[a]:
             ac = _apart(points, a, c)
             if ac >= ab:
                 break
-            d = _beside(tour, place, c, step)
+            d = _beside(tour, positions, c, step)
             removed = ab + _apart(points, c, d)
             if removed - ac - _apart(points, b, d) <= WORTHWHILE * removed:
                 continue
-            first, last = (place[b], place[c]) if step == 1 else (place[a], place[d])
-            if _reverse(tour, place, first, last):
+            first, last = (
+                (positions[b], positions[c]) if step == 1 else (positions[a], positions[d])
+            )
+            if _reverse(tour, positions, first, last):
                 for node in (a, b, c, d):
                     _wake(queue, waiting, state, node)
                 return True
@@ -274,7 +276,7 @@ def _two_opt(points, neighbours, tour, place, queue, waiting, state, a):
 
 
 @part
-def _reverse(tour, place, first, last):
+def _reverse(tour, positions, first, last):
     """Turn round the places first..last of the ring, or all others, which is the same tour;
     False if it is too long.
     """
@@ -287,35 +289,35 @@ def _reverse(tour, place, first, last):
     for t in range(length // 2):
         i, j = (first + t) % size, (last - t) % size
         tour[i], tour[j] = tour[j], tour[i]
-        place[tour[i]], place[tour[j]] = i, j
+        positions[tour[i]], positions[tour[j]] = i, j
     return True
 
 
 @part
-def _or_opt(points, neighbours, tour, place, queue, waiting, state, a):
+def _or_opt(points, neighbours, tour, positions, queue, waiting, state, a):
     """Move a and up to two nodes after or before it beside a near c, if that is shorter; returns
     whether it was.
     """
     for step in (1, -1):
         for length in range(1, LONGEST_SEGMENT + 1):
-            end = _beside(tour, place, a, step * (length - 1))
-            p, q = _beside(tour, place, a, -step), _beside(tour, place, end, step)
+            end = _beside(tour, positions, a, step * (length - 1))
+            p, q = _beside(tour, positions, a, -step), _beside(tour, positions, end, step)
             removed = _apart(points, p, a) + _apart(points, end, q)
             gain = removed - _apart(points, p, q)
             for c in neighbours[a]:
                 ac = _apart(points, a, c)
                 if ac >= gain:
                     break
-                if (place[c] - place[a]) * step % tour.shape[0] < length:
+                if (positions[c] - positions[a]) * step % tour.shape[0] < length:
                     continue  # c is in the segment itself
                 for side in (1, -1):
-                    x = _beside(tour, place, c, side)
-                    if (place[x] - place[a]) * step % tour.shape[0] < length:
+                    x = _beside(tour, positions, c, side)
+                    if (positions[x] - positions[a]) * step % tour.shape[0] < length:
                         continue
                     added = ac + _apart(points, end, x) - _apart(points, c, x)
                     if gain - added <= WORTHWHILE * removed:
                         continue
-                    if _move(tour, place, a, step, length, c, side):
+                    if _move(tour, positions, a, step, length, c, side):
                         for node in (a, end, p, q, c, x):
                             _wake(queue, waiting, state, node)
                         return True
@@ -323,17 +325,17 @@ def _or_opt(points, neighbours, tour, place, queue, waiting, state, a):
 
 
 @part
-def _move(tour, place, a, step, length, c, side):
-    """Put the segment that starts at a next to c, a beside c, on c's given side; False if that
-    is too far away.
+def _move(tour, positions, a, step, length, c, side):
+    """Move the segment that starts at a next to c, on that side of c, with a beside c; return
+    False if that is too far away.
     """
     size = tour.shape[0]
     segment = np.empty(length, np.int64)
     for t in range(length):  # in the order in which it will stand
-        segment[t if side == 1 else length - 1 - t] = _beside(tour, place, a, step * t)
-    first = place[a] if step == 1 else (place[a] - length + 1) % size
+        segment[t if side == 1 else length - 1 - t] = _beside(tour, positions, a, step * t)
+    first = positions[a] if step == 1 else (positions[a] - length + 1) % size
     before = (
-        place[c] if side == 1 else (place[c] - 1) % size
+        positions[c] if side == 1 else (positions[c] - 1) % size
     )  # the place after which the segment is to stand
     ahead = (before - first - length + 1) % size
     behind = size - length - ahead
@@ -341,18 +343,18 @@ def _move(tour, place, a, step, length, c, side):
         return False
     if ahead <= behind:
         for t in range(ahead):
-            _put(tour, place, (first + t) % size, tour[(first + length + t) % size])
+            _put(tour, positions, (first + t) % size, tour[(first + length + t) % size])
         first += ahead
     else:
         for t in range(behind):
-            _put(tour, place, (first + length - 1 - t) % size, tour[(first - 1 - t) % size])
+            _put(tour, positions, (first + length - 1 - t) % size, tour[(first - 1 - t) % size])
         first -= behind
     for t in range(length):
-        _put(tour, place, (first + t) % size, segment[t])
+        _put(tour, positions, (first + t) % size, segment[t])
     return True
 
 
 @part
-def _put(tour, place, where, node):
+def _put(tour, positions, where, node):
     tour[where] = node
-    place[node] = where
+    positions[node] = where

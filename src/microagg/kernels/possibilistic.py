@@ -20,12 +20,12 @@ def spreads_of(points, weights, columns):
     distances.
     """
     c = columns.shape[1]
-    found, squares, shares = np.zeros((2, c)), np.empty(c), np.empty(c)
+    spreads, squares, shares = np.zeros((2, c)), np.empty(c), np.empty(c)
     for i in range(points.shape[0]):
         _squared_distances(points[i], columns, squares)
         _memberships(squares, shares)
-        _add_spread(weights[i], squares, shares, found[0], found[1])
-    return found
+        _add_spread(weights[i], squares, shares, spreads[0], spreads[1])
+    return spreads
 
 
 @kernel
@@ -37,7 +37,7 @@ def spreads_between(points, columns, partners, directions, lengths):
     line. Lines are given as unit vectors, column by column, and lengths.
     """
     c = columns.shape[1]
-    found, squares, shares, along = np.zeros((3, c)), np.empty(c), np.empty(c), np.empty(c)
+    spreads, squares, shares, along = np.zeros((3, c)), np.empty(c), np.empty(c), np.empty(c)
     for i in range(points.shape[0]):
         _squared_distances(points[i], columns, squares)
         _memberships(squares, shares)
@@ -45,10 +45,10 @@ def spreads_between(points, columns, partners, directions, lengths):
         _project(points[i], columns, directions, along)
         for t in range(c):
             beyond = along[t] - lengths[t]
-            found[0, t] += shares[t]
-            found[1, t] += shares[t] * (along[t] * along[t])
-            found[2, t] += shares[partners[t]] * (beyond * beyond)
-    return found
+            spreads[0, t] += shares[t]
+            spreads[1, t] += shares[t] * (along[t] * along[t])
+            spreads[2, t] += shares[partners[t]] * (beyond * beyond)
+    return spreads
 
 
 @kernel
@@ -60,15 +60,15 @@ def pull_on(points, weights, columns, widths):
     `widths` (the gammas of the prototypes) are given.
     """
     d, c = columns.shape
-    found, squares, shares = np.zeros((d + 1, c)), np.empty(c), np.empty(c)
+    pulls, squares, shares = np.zeros((d + 1, c)), np.empty(c), np.empty(c)
     for i in range(points.shape[0]):
         _squared_distances(points[i], columns, squares)
         _memberships(squares, shares)
         _square(shares)
         if widths.shape[0] > 0:
             _add_typicalities(squares, widths, shares)
-        _pull(points[i], weights[i], shares, found)
-    return found
+        _pull(points[i], weights[i], shares, pulls)
+    return pulls
 
 
 @kernel
@@ -79,14 +79,14 @@ def smoothed(pulls, across, width):
     Prototype number i stands in row i // across, place i % across of the map; `width` is in places.
     """
     rows, c = pulls.shape
-    found = np.zeros((rows, c))
+    blurred = np.zeros((rows, c))
     for i in range(c):
         for other in range(c):
             down, aside = i // across - other // across, i % across - other % across
             near = exponential(-(down * down + aside * aside) / (2.0 * width * width))
             for j in range(rows):
-                found[j, i] += near * pulls[j, other]
-    return found
+                blurred[j, i] += near * pulls[j, other]
+    return blurred
 
 
 @kernel
@@ -114,9 +114,9 @@ def merge_down(prototypes, masses, wanted):
     alive = np.flatnonzero(masses > 0.0)
     centres, weights = prototypes[alive], masses[alive]
     c = alive.shape[0]
-    there, partner, cost = np.ones(c, np.bool_), np.zeros(c, np.int64), np.full(c, np.inf)
+    remaining, partner, cost = np.ones(c, np.bool_), np.zeros(c, np.int64), np.full(c, np.inf)
     for i in range(c):
-        _find_partner(i, centres, weights, there, partner, cost)
+        _find_partner(i, centres, weights, remaining, partner, cost)
     for _ in range(c - wanted):
         first = 0
         for i in range(1, c):
@@ -128,23 +128,23 @@ def merge_down(prototypes, masses, wanted):
             share = weights[second] / total
             centres[first, j] += share * (centres[second, j] - centres[first, j])
         weights[first] = total
-        there[second], cost[second] = False, np.inf
+        remaining[second], cost[second] = False, np.inf
         for i in range(second):
-            if there[i] and (i == first or partner[i] == first or partner[i] == second):
-                _find_partner(i, centres, weights, there, partner, cost)
-            elif there[i] and i < first:
+            if remaining[i] and (i == first or partner[i] == first or partner[i] == second):
+                _find_partner(i, centres, weights, remaining, partner, cost)
+            elif remaining[i] and i < first:
                 new = _cost_of_merging(centres, weights, i, first)
                 if new < cost[i] or (new == cost[i] and first < partner[i]):
                     cost[i], partner[i] = new, first
-    return centres[np.flatnonzero(there)]
+    return centres[np.flatnonzero(remaining)]
 
 
 @part
-def _find_partner(i, centres, weights, there, partner, cost):
+def _find_partner(i, centres, weights, remaining, partner, cost):
     """The cheapest prototype to merge i with among those behind it."""
     cost[i] = np.inf
     for other in range(i + 1, centres.shape[0]):
-        if there[other]:
+        if remaining[other]:
             new = _cost_of_merging(centres, weights, i, other)
             if new < cost[i]:
                 cost[i], partner[i] = new, other
@@ -172,7 +172,7 @@ def _squared_distances(x, columns, squares):
 
 @part
 def _project(x, columns, directions, along):
-    """How far x lies from each prototype in its direction."""
+    """Compute the distance of x from each prototype along its direction."""
     for t in range(along.shape[0]):
         along[t] = 0.0
     for j in range(columns.shape[0]):
@@ -228,12 +228,12 @@ def _add_spread(weight, squares, shares, masses, spreads):
 
 
 @part
-def _pull(x, weight, shares, found):
+def _pull(x, weight, shares, pulls):
     d = x.shape[0]
     for t in range(shares.shape[0]):
         shares[t] *= weight
-        found[d, t] += shares[t]
+        pulls[d, t] += shares[t]
     for j in range(d):
-        column, y = found[j], x[j]
+        column, y = pulls[j], x[j]
         for t in range(shares.shape[0]):
             column[t] += shares[t] * y

@@ -1,6 +1,4 @@
-"""Which leaf of a tree of cuts a point falls into, and which records belong to a sample: both by
-that record alone.
-"""
+"""Leaves of a tree of cuts, and membership in a sample: both computed for one record at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ def squared_distances(points, centre):
 
 @kernel
 def lengths_along(points, rows, centre, direction):
-    """(rows,): how far some points lie from the centre in a direction."""
+    """(rows,): the coordinate of some points along a direction, measured from the centre."""
     lengths = np.empty(rows.shape[0])
     for t in range(rows.shape[0]):
         lengths[t] = _length_along(points, rows[t], centre, direction)
@@ -53,7 +51,7 @@ def leaves_of(points, axes, values, children, leaves, centre, directions):
     `directions` from there. A point goes to the first of `children[i]` if it lies at the value or
     below it, else to the second.
     """
-    found, d = np.empty(points.shape[0], np.int32), points.shape[1]
+    labels, d = np.empty(points.shape[0], np.int32), points.shape[1]
     for i in range(points.shape[0]):
         node = 0
         while axes[node] >= 0:
@@ -65,8 +63,8 @@ def leaves_of(points, axes, values, children, leaves, centre, directions):
             else:
                 x = _length_along(points, i, centre, directions[axis - d - 1])
             node = children[node, 1 if x > values[node] else 0]
-        found[i] = leaves[node]
-    return found
+        labels[i] = leaves[node]
+    return labels
 
 
 @kernel

@@ -21,7 +21,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.lanes import LANES, box_gaps_at_most, distances_at_most, first_lane
+from microagg.kernels.simd import LANES, box_gaps_at_most, distances_at_most, first_lane
 from microagg.kernels.tree import first_leaf, handle_of, tree_at, walk_of
 from microagg.kernels.tree_build import build
 from microagg.kernels.tree_query import near_limit, push, turn_query
@@ -30,13 +30,13 @@ MIXED, NOTHING = -1, -2  # what a box holds whose records are of several compone
 
 
 def spanning_tree(
-    points: np.ndarray, tell: Callable[[int, int], None] | None = None
+    points: np.ndarray, report: Callable[[int, int], None] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(edges, squared lengths) of the minimum spanning tree, shortest first; an edge is (lower
-    record, higher record).
+    """Return the edges (lower record, higher record) of the minimum spanning tree, shortest first,
+    and their squared lengths.
 
-    `tell(joined, all)` hears after each round how many edges are found. Near O(n log² n) time on
-    data of few columns.
+    `report(joined, all)` is called after each round with the number of edges. Near O(n log² n) time
+    on data of few columns.
 
     >>> edges, squares = spanning_tree(np.array([[0.0], [5.0], [1.0], [7.0]]))
     >>> edges.tolist(), squares.tolist()
@@ -47,11 +47,11 @@ def spanning_tree(
     handle, m = handle_of(tree), len(standing)
     edges, squares = np.empty((m - 1, 2), np.int64), np.empty(m - 1)
     components, partners, least = np.arange(m), np.full(m, -1), np.zeros(m)
-    found = 0
-    while found < m - 1:
-        found = _round(components, partners, least, edges, squares, found, handle)
-        if tell is not None:
-            tell(found, m)
+    count = 0
+    while count < m - 1:
+        count = _round(components, partners, least, edges, squares, count, handle)
+        if report is not None:
+            report(count, m)
     others = np.flatnonzero(first != np.arange(len(points)))
     edges = np.concatenate([standing[edges], np.column_stack([first[others], others])])
     squares = np.concatenate([squares, np.zeros(len(others))])
@@ -72,9 +72,8 @@ def _first_of_equals(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _round(components, partners, least, edges, squares, found, handle):
-    """One round: the least edge out of each component is added, components are numbered anew;
-    returns the edge count.
+def _round(components, partners, least, edges, squares, count, handle):
+    """Add the least edge out of each component and renumber the components; return the edge count.
 
     `partners` holds for each record the nearest one outside of its component, where known, and
     `least` what the squared distance to any record outside is at least.
@@ -88,22 +87,22 @@ def _round(components, partners, least, edges, squares, found, handle):
         if j >= 0 and components[j] != components[i]:
             _offer(components[i], i, j, least[i], best, ends)
     for i in range(n):
-        own = components[i]
-        if (partners[i] >= 0 and components[partners[i]] != own) or least[i] > best[own]:
+        component = components[i]
+        if (partners[i] >= 0 and components[partners[i]] != component) or least[i] > best[
+            component
+        ]:
             continue
-        j, x = _nearest_outside(i, best[own], ends[own], components, held, tree, walk)
+        j, x = _nearest_outside(i, best[component], ends[component], components, held, tree, walk)
         partners[i] = j
         least[i] = max(least[i], x)
         if j >= 0:
-            _offer(own, i, j, x, best, ends)
-    return _join(components, best, ends, edges, squares, found)
+            _offer(component, i, j, x, best, ends)
+    return _join(components, best, ends, edges, squares, count)
 
 
 @part
 def _less(x, a, b, best, ends):
-    """Whether the edge between a and b of squared length x comes before the edge `ends` of
-    squared length `best`.
-    """
+    """Return True if the edge a-b of squared length x comes before `ends` of length `best`."""
     low, high = min(a, b), max(a, b)
     return x < best or (x == best and (low < ends[0] or (low == ends[0] and high < ends[1])))
 
@@ -148,7 +147,7 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
     Where there is none, the record is -1 and the squared distance that of the edge given: no record
     outside is nearer.
     """
-    q, own, d = tree.points[i], components[i], tree.points.shape[1]
+    q, component, d = tree.points[i], components[i], tree.points.shape[1]
     low, high, nearest = ends[0], ends[1], -1
     length = turn_query(tree.frame, q, walk.w)
     limit = near_limit(best, length, tree.frame)
@@ -164,7 +163,7 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
             tree.boxes, walk.stack[top] * (2 * d + 1) * LANES, walk.w, limit, walk.lanes
         )
         for lane in range(LANES):
-            if held[child + lane] == own:
+            if held[child + lane] == component:
                 mask &= ~(np.int64(1) << lane)
         if child < leaves_from:
             top = push(walk, top, child, mask, False)
@@ -176,7 +175,7 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
             while hits:
                 j = np.int64(tree.slots[leaf, first_lane(hits)])
                 hits &= hits - 1
-                if components[j] == own:
+                if components[j] == component:
                     continue
                 x, a, b = squared_distance(tree.points[j], q), min(i, j), max(i, j)
                 if x < best or (x == best and (a < low or (a == low and b < high))):
@@ -186,7 +185,7 @@ def _nearest_outside(i, best, ends, components, held, tree, walk):
 
 
 @part
-def _join(components, best, ends, edges, squares, found):
+def _join(components, best, ends, edges, squares, count):
     """Add the least edge of each component, once, and let the components that they join share a
     number.
     """
@@ -197,11 +196,11 @@ def _join(components, best, ends, edges, squares, found):
             a, b = _root(parents, components[ends[c, 0]]), _root(parents, components[ends[c, 1]])
             if a != b:  # else it is the least edge of both its ends and has been added
                 parents[max(a, b)] = min(a, b)
-                edges[found, 0], edges[found, 1], squares[found] = ends[c, 0], ends[c, 1], best[c]
-                found += 1
+                edges[count, 0], edges[count, 1], squares[count] = ends[c, 0], ends[c, 1], best[c]
+                count += 1
     for i in range(n):
         components[i] = _root(parents, components[i])
-    return found
+    return count
 
 
 @part
@@ -253,26 +252,27 @@ def _ways(edges, n):
     others, numbers = np.empty(2 * edges.shape[0], np.int64), np.empty(2 * edges.shape[0], np.int64)
     for edge in range(edges.shape[0]):
         for end in range(2):
-            at = filled[edges[edge, end]]
-            others[at], numbers[at] = edges[edge, 1 - end], edge
+            slot = filled[edges[edge, end]]
+            others[slot], numbers[slot] = edges[edge, 1 - end], edge
             filled[edges[edge, end]] += 1
     return starts, others, numbers
 
 
 @part
 def _reaches(start, k, starts, others, numbers, cut, reached, before):
-    """Whether k records can be reached from one along the edges not cut; the last two arrays are
-    room to work in.
+    """Return True if k records can be reached along edges that are not cut.
+
+    The last two arrays are scratch space.
     """
     reached[0], before[0] = start, -1
     count, done = 1, 0
     while done < count < k:
         here, came_by = reached[done], before[done]
         done += 1
-        for at in range(starts[here], starts[here + 1]):
+        for way in range(starts[here], starts[here + 1]):
             if count == k:  # of many duplicates, all but one hang on that one
                 break
-            if not cut[numbers[at]] and numbers[at] != came_by:
-                reached[count], before[count] = others[at], numbers[at]
+            if not cut[numbers[way]] and numbers[way] != came_by:
+                reached[count], before[count] = others[way], numbers[way]
                 count += 1
     return count >= k

@@ -84,7 +84,7 @@ def column_moments(points):
 
 @kernel
 def group_sizes(labels, groups):
-    """How many records carry each label; a negative label is none."""
+    """Count the records of each label; negative labels are ignored."""
     sizes = np.zeros(groups, np.int64)
     for i in range(labels.shape[0]):
         if labels[i] >= 0:

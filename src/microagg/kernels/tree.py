@@ -23,7 +23,7 @@ from numba import types
 from numba.np.numpy_support import carray
 
 from microagg.kernels.compiling import part
-from microagg.kernels.lanes import LANES, intrinsic
+from microagg.kernels.simd import LANES, intrinsic
 
 STACK = 256  # fifteen children left behind on each of the at most 8 levels, and room to spare
 PENDING = 64  # records that a near question looks at together
@@ -32,21 +32,19 @@ CACHE_LINE = 64  # bytes
 
 class Tree(NamedTuple):
     """The tree of n points in d columns, with L leaves. Boxes and blocks are float32, see
-    `frame.py`.
+    `rotation.py`.
     """
 
     points: Any  # (n, d): the caller's own array
-    frame: Any  # (3 + d, d) or (3, d): what turns a point, see `frame.py`
+    frame: Any  # (3 + d, d) or (3, d): what turns a point, see `rotation.py`
     totals: Any  # (5, d): sums and mean of the records still there, see `total_and_mean`
-    # (nodes, 2d + 1, 16): of each child the low faces, the high faces and the largest |z|^2, where
-    # z is
+    # (nodes, 2d + 1, 16): of each child the low faces, the high faces and the largest |z|^2, with z
+    # measured from the reference centre. An empty box has low faces inf, high faces -inf and
+    # |z|^2 = -inf.
     boxes: Any
-    #   measured from the reference centre. The box of nothing has low faces inf, high faces -inf
-    # and |z|^2 = -inf
-    # (L, d, 16): the points of a leaf in turned coordinates, column by column. Where no record is,
-    # or none
+    # (L, d, 16): the points of a leaf in turned coordinates, column by column. Empty slots are NaN,
+    # which passes no comparison.
     blocks: Any
-    #   any more, they are NaN, which passes no comparison
     slots: Any  # (L, 16): the (lowest) record in each slot of a leaf, or -1
     counts: Any  # (L, 16): how many records share the slot; (0, 16) where no two do
     # (n,): a later record at the same point, or -1, see `next_equal`; (0,) where no two share a
@@ -62,12 +60,12 @@ class Tree(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What a question needs to find its way."""
+    """Scratch space of one query."""
 
     w: Any  # (d,): the turned query
     slope: Any  # (d,): -2 times the query measured from the reference centre
     rows: Any  # (d,): which face of a box lies farther from the query
-    lanes: Any  # (16,): what the last vector operation found
+    lanes: Any  # (16,): result of the last vector operation
     bounds: Any  # (STACK,): what the children still to be looked at may hold
     stack: Any  # (STACK,): those children
     # (PENDING,): the float32 distances of records whose exact distance has yet to be computed
@@ -109,7 +107,7 @@ def _aligned(shape: tuple[int, ...], dtype: type) -> np.ndarray:
 
 
 def _heap_size(leaves: int) -> int:
-    """How many nodes the heap above so many leaves takes, gaps between its levels included."""
+    """Return the number of heap nodes above so many leaves, gaps between levels included."""
     first, size = 0, 1
     while size * LANES < leaves:
         first, size = first * LANES + 1, size * LANES
@@ -117,7 +115,7 @@ def _heap_size(leaves: int) -> int:
 
 
 def handle_of(tree: Tree) -> np.ndarray:
-    """What stands for the tree in a call of a kernel, for as long as the tree itself is kept."""
+    """Return the array that passes the tree to a kernel; valid as long as the tree is kept."""
     n, d = tree.points.shape
     sizes = [
         n,

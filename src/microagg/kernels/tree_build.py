@@ -10,8 +10,8 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.equal import chain_equal
-from microagg.kernels.frame import CENTRE, TINY, ULP, above, below, frame_of, turn
-from microagg.kernels.lanes import LANES, highest, largest_distance, lowest
+from microagg.kernels.rotation import CENTRE, TINY, ULP, above, below, frame_of, rotate
+from microagg.kernels.simd import LANES, highest, largest_distance, lowest
 from microagg.kernels.sums import total_and_mean
 from microagg.kernels.tree import Tree, first_leaf, handle_of, new_tree, tree_at
 
@@ -44,22 +44,22 @@ def build(
     rows = np.empty(chosen.shape, np.float32)
     step = max(1, WORK // (len(frame) * max(points.shape[1], 1)))
     for first in range(0, len(rows), step):
-        _turn_all(chosen[first : first + step], frame, rows[first : first + step])
+        _rotate_all(chosen[first : first + step], frame, rows[first : first + step])
     _fill(rows, records, handle_of(tree))
     return tree
 
 
 def extent(tree: Tree) -> float:
-    """How far from the reference centre the records still there reach, as a share of the extent
-    at the beginning.
+    """Return the largest distance of a remaining record from the reference centre, as a share of
+    that at the beginning.
     """
     return float(np.sqrt(max(tree.boxes[0, -1].max(), 0.0)))
 
 
 @kernel
-def _turn_all(points, frame, rows):
+def _rotate_all(points, frame, rows):
     for i in range(points.shape[0]):
-        turn(frame, points[i], rows[i])
+        rotate(frame, points[i], rows[i])
 
 
 @kernel
@@ -298,10 +298,10 @@ def _fill_boxes(tree):
             boxes[node, d + j, lane] = face_high(tree, leaf, j)
     for node in range(boxes.shape[0] - 1, 0, -1):
         parent, lane = (node - 1) // LANES, (node - 1) % LANES
-        at = node * (2 * d + 1) * LANES
+        offset = node * (2 * d + 1) * LANES
         for j in range(d):
-            boxes[parent, j, lane] = lowest(boxes, at + j * LANES)
-            boxes[parent, d + j, lane] = highest(boxes, at + (d + j) * LANES)
+            boxes[parent, j, lane] = lowest(boxes, offset + j * LANES)
+            boxes[parent, d + j, lane] = highest(boxes, offset + (d + j) * LANES)
     measure_norms(tree)
 
 
@@ -325,7 +325,7 @@ def move_centre(tree, q):
     """Make q the reference centre, unless it is outside the cloud: every |z|^2 is measured anew."""
     d = q.shape[0]
     turned = np.empty(d)
-    if turn(tree.frame, q, turned) > 2.0 * np.sqrt(d):
+    if rotate(tree.frame, q, turned) > 2.0 * np.sqrt(d):
         return
     for j in range(d):
         tree.frame[CENTRE, j] = turned[j]

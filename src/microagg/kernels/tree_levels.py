@@ -1,4 +1,4 @@
-"""Which originals are nearest and second nearest to released points, and how far they are.
+"""The nearest and second nearest originals of released points, and their distances.
 
 What counts is how many originals lie at the lowest distance and at the next one, not which. Two
 originals whose mean is released are equally far from it, and only rounding says otherwise; so
@@ -14,7 +14,7 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.lanes import LANES, box_gaps_at_most, distances_at_most, first_lane
+from microagg.kernels.simd import LANES, box_gaps_at_most, distances_at_most, first_lane
 from microagg.kernels.tree import first_leaf, tree_at, walk_of
 from microagg.kernels.tree_query import near_limit, push, turn_query
 
@@ -23,23 +23,23 @@ NOBODY = -1.0  # in place of a squared distance
 
 
 @kernel
-def link(released, order, starts, own, counts, slack, handle, nearest, second):
+def link(released, order, starts, originals, counts, slack, handle, nearest, second):
     """Fill in for each record its part in the tie for the nearest original of its released
     point, or the second nearest.
 
-    The tree holds the distinct originals and `counts` how often each occurs; `own` is that of each
-    record. The records of one released point are order[starts[c] : starts[c + 1]]. Rounding moves a
-    point by up to `slack`.
+    The tree holds the distinct originals and `counts` how often each occurs; `originals` is that of
+    each record. The records of one released point are order[starts[c] : starts[c + 1]]. Rounding
+    moves a point by up to `slack`.
     """
     tree = tree_at(handle)
     walk = walk_of(tree)
     for c in range(starts.shape[0] - 1):
         members = order[starts[c] : starts[c + 1]]
         q = released[members[0]]
-        first = _lowest_own(q, own, members, NOBODY, tree)
+        first = _lowest_own(q, originals, members, NOBODY, tree)
         lowest, _ = _look(q, NOBODY, first, False, NOBODY, slack, counts, tree, walk)
         lower = rounded_up(lowest, slack, q.shape[0])
-        other = _lowest_own(q, own, members, lower, tree)
+        other = _lowest_own(q, originals, members, lower, tree)
         at_lower, at_upper, upper = np.int64(0), np.int64(0), lower
         if first <= lower:
             at_lower = _look(q, NOBODY, lower, True, NOBODY, slack, counts, tree, walk)[1]
@@ -49,7 +49,7 @@ def link(released, order, starts, own, counts, slack, handle, nearest, second):
             if other <= upper:
                 at_upper = _look(q, lower, upper, True, NOBODY, slack, counts, tree, walk)[1]
         for record in members:
-            distance = squared_distance(tree.points[own[record]], q)
+            distance = squared_distance(tree.points[originals[record]], q)
             nearest[record] = 1.0 / at_lower if distance <= lower else 0.0
             second[record] = 1.0 / at_upper if lower < distance <= upper else 0.0
 
@@ -111,10 +111,10 @@ def between(queries, floors, reaches, counts, handle, lowest, numbers):
 @kernel
 def round_up(distances, slack, d):
     """(n,): the highest squared distances that rounding may have made of these, in d columns."""
-    found = np.empty(distances.shape[0])
+    rounded = np.empty(distances.shape[0])
     for i in range(distances.shape[0]):
-        found[i] = rounded_up(distances[i], slack, d)
-    return found
+        rounded[i] = rounded_up(distances[i], slack, d)
+    return rounded
 
 
 @part
@@ -125,16 +125,16 @@ def rounded_up(x, slack, d):
 
 
 @part
-def _lowest_own(q, own, members, floor, tree):
+def _lowest_own(q, originals, members, floor, tree):
     """The lowest squared distance above `floor` between q and the originals of these records, or
     NOBODY.
     """
-    lowest, there = np.inf, False
+    lowest, is_above = np.inf, False
     for record in members:
-        x = squared_distance(tree.points[own[record]], q)
+        x = squared_distance(tree.points[originals[record]], q)
         if floor < x <= lowest:
-            lowest, there = x, True
-    return lowest if there else NOBODY
+            lowest, is_above = x, True
+    return lowest if is_above else NOBODY
 
 
 @part

@@ -1,12 +1,11 @@
-"""Questions to the kd-tree: farthest, nearest, farthest pair. All exact; ties go to the lower
-record number.
+"""Exact queries on the kd-tree: farthest, nearest, farthest pair; ties go to the lower record.
 
-A question walks the tree depth first, the most promising child first, and leaves out every box that
-cannot hold a better answer. Near questions use the distance to a box. Far questions use a sharper
+A query walks the tree depth first, the most promising child first, and leaves out every box that
+cannot hold a better answer. Near queries use the distance to a box. Far queries use a sharper
 bound: with z = x - c measured from the reference centre c and w = q - c, |x - q|^2 = |z|^2 + |w|^2
-- 2 z.w is at most the largest |z|^2 of the box, plus
-|w|^2, minus twice the smallest z.w on the box. A box of its own would allow |z|^2 and z.w to be extreme in corners
-that no record is near; near the outside of a cloud this bound opens 2 to 300 times fewer leaves.
+- 2 z.w is at most the largest |z|^2 of the box, plus |w|^2, minus twice the smallest z.w on the
+box. The plain distance to a box would allow |z|^2 and z.w to be extreme in corners that no record
+is near; near the outside of a cloud this bound opens 2 to 300 times fewer leaves.
 
 Boxes and the points in a leaf are compared in turned float32 coordinates first, with limits that
 allow for rounding (`near_limit`, `_far_limits`); the few that pass are compared again by their
@@ -19,8 +18,8 @@ import numpy as np
 
 from microagg.kernels.compiling import kernel, part
 from microagg.kernels.distances import squared_distance
-from microagg.kernels.frame import CENTRE, SCALE, TINY, ULP, turn
-from microagg.kernels.lanes import (
+from microagg.kernels.rotation import CENTRE, SCALE, TINY, ULP, rotate
+from microagg.kernels.simd import (
     LANES,
     box_gaps_at_most,
     box_reaches_at_least,
@@ -42,7 +41,7 @@ def turn_query(frame, q, w):
     """Turn q into w; returns its norm, or inf (and w = 0) for a query that float32 cannot tell
     from infinity.
     """
-    length = turn(frame, q, w)
+    length = rotate(frame, q, w)
     if length < BEYOND:
         return length
     for j in range(w.shape[0]):
@@ -52,17 +51,13 @@ def turn_query(frame, q, w):
 
 @part
 def _at_most(length, w_length, d):
-    """What |x - w| computed in float32 is at most if it truly is `length`, and the other way
-    round.
-    """
+    """Return an upper bound on |x - w| in float32 if it is exactly `length`, and vice versa."""
     return length * (1.0 + (d + 8) * ULP) + 4.0 * ULP * w_length
 
 
 @part
 def _at_least(length, w_length, d):
-    """What |x - w| computed in float32 is at least if it truly is `length`, and the other way
-    round.
-    """
+    """Return a lower bound on |x - w| in float32 if it is exactly `length`, and vice versa."""
     return length * (1.0 - (d + 8) * ULP) - 4.0 * ULP * w_length
 
 
@@ -86,8 +81,8 @@ def _guessed_limit(roughly, w_length, frame):
 
 @part
 def _far_limits(best, w_length, frame):
-    """What a box and a point must reach, squared and in float32, to hold a record at least so
-    far away.
+    """Return the squared float32 distances that a box and a point must reach to hold a record at
+    least so far away.
     """
     d = frame.shape[1]
     length = np.sqrt(max(best - d * UNDERFLOW, 0.0)) * frame[SCALE, 0]
@@ -101,15 +96,15 @@ def _far_limits(best, w_length, frame):
 @part
 def _nth_lowest(values, n):
     """The n-th lowest of sixteen numbers, not counting NaN; inf if they are fewer."""
-    result, there = np.float32(-np.inf), 0
+    result, count = np.float32(-np.inf), 0
     for i in range(LANES):
         lower = 0
         for j in range(LANES):
             lower += values[j] < values[i]
-        there += values[i] == values[i]
+        count += values[i] == values[i]
         if lower < n and values[i] > result:
             result = values[i]
-    return result if there >= n else np.float32(np.inf)
+    return result if count >= n else np.float32(np.inf)
 
 
 @part
@@ -172,9 +167,9 @@ def farthest(q, floor, tree, walk):
             continue
         node = walk.stack[top]
         opened += 1
-        at, child = node * (2 * d + 1) * LANES, node * LANES + 1
+        offset, child = node * (2 * d + 1) * LANES, node * LANES + 1
         mask = box_reaches_at_least(
-            tree.boxes, at, walk.slope, walk.rows, constant, box_limit, lanes
+            tree.boxes, offset, walk.slope, walk.rows, constant, box_limit, lanes
         )
         if child < leaves_from:
             top = push(walk, top, child, mask, True)
@@ -287,8 +282,8 @@ def nearest_into(q, home, near, records, size, tree, walk):
         if walk.bounds[top] > limit:
             continue
         node = walk.stack[top]
-        at, child = node * (2 * d + 1) * LANES, node * LANES + 1
-        mask = box_gaps_at_most(tree.boxes, at, w, limit, lanes)
+        offset, child = node * (2 * d + 1) * LANES, node * LANES + 1
+        mask = box_gaps_at_most(tree.boxes, offset, w, limit, lanes)
         if child < leaves_from:
             top = push(walk, top, child, mask, False)
             continue
@@ -356,9 +351,9 @@ def farthest_pair(start, handle):
 
     Going back and forth between farthest records gives a pair that is nearly always the answer. It
     is proved, or bettered, by asking every record x whose distance from the centre leaves room for
-    a longer pair:
-    |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost record. What the records of a leaf answer
-    is kept: as records only leave, no later pair of theirs is longer. (-1, -1) if all are equal.
+    a longer pair: |x - y| <= |x - c| + |y - c|, and |y - c| is at most that of the outermost
+    record. The longest pair of each leaf is kept: as records only leave, no later pair of theirs
+    is longer. (-1, -1) if all are equal.
     """
     tree = tree_at(handle)
     walk, points = walk_of(tree), tree.points
@@ -393,12 +388,12 @@ def farthest_pair(start, handle):
 
 @part
 def _may_end_a_pair(tree, leaf, best):
-    """Whether a record of the leaf can be so far from the reference centre that it ends a pair
-    of that length.
+    """Return True if a record of the leaf is far enough from the reference centre to end a pair of
+    that length.
     """
     d = tree.frame.shape[1]
-    place = first_leaf(tree) + leaf - 1
+    child = first_leaf(tree) + leaf - 1
     outermost = np.sqrt(highest(tree.boxes, 2 * d * LANES))
-    here = tree.boxes[place // LANES, 2 * d, place % LANES]
+    norm = tree.boxes[child // LANES, 2 * d, child % LANES]
     needed = np.sqrt(best) * tree.frame[SCALE, 0]
-    return here >= 0.0 and (np.sqrt(here) + outermost) * (1.0 + 8.0 * ULP) >= needed
+    return norm >= 0.0 and (np.sqrt(norm) + outermost) * (1.0 + 8.0 * ULP) >= needed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
-from microagg.kernels.frame import above, below
-from microagg.kernels.lanes import LANES, highest, lowest
+from microagg.kernels.rotation import above, below
+from microagg.kernels.simd import LANES, highest, lowest
 from microagg.kernels.sums import add_exactly, rounded
 from microagg.kernels.tree import first_leaf, home_of, next_equal, tree_at, walk_of
 from microagg.kernels.tree_build import centre_of, face_high, face_low, widest
@@ -23,11 +23,11 @@ def _set_low(boxes, node, row, lane, new):
         boxes[node, row, lane] = new
         if node == 0:
             return
-        at = (node * boxes.shape[1] + row) * LANES
+        offset = (node * boxes.shape[1] + row) * LANES
         node, lane = (node - 1) // LANES, (node - 1) % LANES
         if boxes[node, row, lane] < old:
             return
-        new = lowest(boxes, at)
+        new = lowest(boxes, offset)
 
 
 @part
@@ -42,11 +42,11 @@ def _set_high(boxes, node, row, lane, new):
         boxes[node, row, lane] = new
         if node == 0:
             return
-        at = (node * boxes.shape[1] + row) * LANES
+        offset = (node * boxes.shape[1] + row) * LANES
         node, lane = (node - 1) // LANES, (node - 1) % LANES
         if boxes[node, row, lane] > old:
             return
-        new = highest(boxes, at)
+        new = highest(boxes, offset)
 
 
 @part

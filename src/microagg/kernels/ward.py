@@ -104,13 +104,13 @@ def _join_some(state, into, k, steps):
     have k records.
     """
     for _ in range(steps):
-        at = _next(state, k)
-        while at >= 0 and state.places[state.partners[at]] < 0:
-            _seek_partner(at, state, k)
-            at = _next(state, k)
-        if at < 0:
+        group = _next(state, k)
+        while group >= 0 and state.places[state.partners[group]] < 0:
+            _seek_partner(group, state, k)
+            group = _next(state, k)
+        if group < 0:
             return False
-        _join(at, state.places[state.partners[at]], state, into, k)
+        _join(group, state.places[state.partners[group]], state, into, k)
     return True
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.kernels import random
+from microagg.kernels.principal_axes import add_moments, principal
 from microagg.kernels.routing import are_chosen, leaves_of, lengths_along, squared_distances
-from microagg.kernels.turning import add_moments, principal
 
 LARGEST = 250_000  # records of a block, about
 NUMBERS = 2_000_000  # coordinates of a block, about

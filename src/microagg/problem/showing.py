@@ -12,6 +12,8 @@ from html import escape
 from typing import Any, Protocol
 
 from microagg.errors import InputError
+from microagg.formatting import duration
+from microagg.problem.pace import Pace
 from microagg.problem.problem import Progress
 from microagg.problem.watch import StopSearch, on_first_interrupt
 
@@ -48,8 +50,14 @@ def shown(progress: Progress | bool | None, what: str) -> Iterator[Progress | No
         if surface is None:
             yield None
             return
+        from microagg.kernels.compiling import on_first_compile
+
         with ShownBar(what, surface) as bar:
-            yield bar
+            on_first_compile(bar.announce_compiling)
+            try:
+                yield bar
+            finally:
+                on_first_compile(None)
     elif callable(progress):
         yield progress
     else:
@@ -87,7 +95,7 @@ class ShownBar:
     def __init__(self, what: str, surface: Surface) -> None:
         self._what, self._surface = what, surface
         self._telling, self._share, self._next = "", 0.0, 0.0
-        self._asked_to_stop = False
+        self._asked_to_stop, self._pace = False, Pace()
 
     def __enter__(self) -> ShownBar:
         self._show()
@@ -111,6 +119,11 @@ class ShownBar:
         """Show what a search has found so far."""
         self._telling = telling
 
+    def announce_compiling(self) -> None:
+        """Show why this run takes longer than later ones."""
+        self._telling = "compiling for this machine, once"
+        self._show()
+
     def searching(self) -> contextlib.AbstractContextManager[None]:
         """While there is something to keep, the first Ctrl-C keeps it."""
         return on_first_interrupt(self._ask_to_stop)
@@ -122,9 +135,10 @@ class ShownBar:
 
     def _show(self) -> None:
         self._next = time.monotonic() + OFTEN
-        self._surface.show(
-            f"{self._what}, {self._telling}" if self._telling else self._what, self._share
-        )
+        left = self._pace.seconds_left(self._share) if self._share < 1.0 else None
+        said_left = None if left is None else f"about {duration(left)} left"
+        parts = (self._what, self._telling, said_left)
+        self._surface.show(", ".join(part for part in parts if part), self._share)
 
 
 class Terminal:

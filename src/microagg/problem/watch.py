@@ -85,7 +85,8 @@ class Watch:
             None if time_limit is None or stop_after is not None else time.monotonic() + time_limit
         )
         self._stop_after = stop_after
-        self._low, self._high, self._told = 0.0, 1.0, 0.0
+        self._low, self._high, self._shown = 0.0, 1.0, 0.0
+        self._reserve = 0.0
         self.passed = 0
         """How many checkpoints have been passed."""
         self.stopped: str | None = None if stop_after != 0 else "checkpoint"
@@ -128,7 +129,13 @@ class Watch:
 
     def seconds_left(self) -> float | None:
         """Return the seconds left for the search; None without a limit."""
-        return None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
+        if self._ends is None:
+            return None
+        return max(self._ends - self._reserve - time.monotonic(), 0.0)
+
+    def reserve(self, seconds: float) -> None:
+        """Keep so much of the time for what a search that was stopped still has to do."""
+        self._reserve = seconds
 
     def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
         """Report progress; return True if the search has to end here. Later calls do not count."""
@@ -152,8 +159,8 @@ class Watch:
         if telling and (tell := getattr(self._progress, "tell", None)) is not None:
             tell(telling)
         share = self._low + (self._high - self._low) * (done / total if total else 1.0)
-        self._told = max(self._told, share)  # a search may begin anew, a bar does not
-        self._progress(int(self._parts * self._told), self._parts)
+        self._shown = max(self._shown, share)  # a search may begin anew, a bar does not
+        self._progress(int(self._parts * self._shown), self._parts)
 
     def stage(self, low: float, high: float) -> None:
         """Map the progress reported from now on to this share of the whole work."""

@@ -45,11 +45,11 @@ def run_solver(solver: Any, stop: Stop | None = None) -> bool:
     """Solve; False if `stop` said so before the end. An exception in the calling thread stops
     the solver too.
     """
-    told, ended = threading.Event(), threading.Event()
+    stop_requested, ended = threading.Event(), threading.Event()
     failure: list[BaseException] = []
 
     def ask(event: Any) -> None:
-        if told.is_set():
+        if stop_requested.is_set():
             event.interrupt()
 
     def work() -> None:
@@ -68,9 +68,9 @@ def run_solver(solver: Any, stop: Stop | None = None) -> bool:
     try:
         while not ended.wait(WAIT):
             if stop is not None and stop():
-                told.set()
+                stop_requested.set()
     finally:
-        told.set()
+        stop_requested.set()
         with contextlib.suppress(
             KeyboardInterrupt
         ):  # a second Ctrl-C: the solver is on its way out already

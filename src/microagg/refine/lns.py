@@ -1,40 +1,113 @@
 """Annealing by small ruins: a partition is taken apart and put together again in a few places at
 a time.
 
-A step is 128 trials, each on a few neighbouring groups (`lns_moves.py`): exchanges, shifts, now and
-then a group dissolved or founded. Trials that cost something are accepted by a temperature which
-falls to 0 over the steps. The search keeps the best partition: at each checkpoint the one it is at
-is blended in, part by part, wherever it is better. Many records are worked on in regions
+A step is 128 trials, each on a few neighbouring groups (`kernels/annealing.py`): exchanges, shifts,
+now and then a group dissolved or founded. Trials that cost something are accepted by a temperature
+which falls to 0 over the steps. The search keeps the best partition: at each checkpoint the one it
+is at is blended in, part by part, wherever it is better. Many records are worked on in regions
 (`lns_regions.py`), each alone, whose borders move from sweep to sweep. Everything depends on the
 seed and on the number of steps; nothing on the clock or on the number of threads.
+
+There are two schedules. `auto` has `FAST`: trials look up distances of pairs, regions are small.
+The method `lns` keeps `BY_MEANS`, the one that it began with, and its groups with it.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from microagg.kernels import sums
+from microagg.kernels.blend import blend, costs_by_label
 from microagg.kernels.random import next_integer
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
-from microagg.refine.blend import blend, costs_by_label
-from microagg.refine.lns_regions import Region, regions_of
+from microagg.refine.lns_regions import (
+    Region,
+    RegionByDistances,
+    RegionByMeans,
+    Spread,
+    regions_of,
+    spread_of_regions,
+)
 
 TRIALS = 128  # a step
 BATCH = 2048  # steps between checkpoints, at most
 BATCHES = 64  # checkpoints in a short search
-ONE_REGION = 8192  # records; more are worked on in several regions
-# the first temperature of a long annealing, in units of the squared distances around a record
-HEAT = 0.5
-SLOW = 100  # steps for each record that make an annealing a long one
 COLD = 0.9  # the share of the steps after which the temperature is 0
-TOGETHER = 16  # regions between two checkpoints
+TOGETHER = 8  # regions between two checkpoints
+FEWEST_SWEEPS, MOST_SWEEPS = 5, 100
+MANY_AXES = 32  # beyond, distances take longer than the trials of a sweep
 # a squared error, as a share of that of one group, which may be rounding and nothing else
 PERFECT = 1e-12
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Cooling of an annealing, and its spread over regions."""
+
+    heat: float
+    """The first temperature of a long annealing, in units of the squared distances around a
+    record.
+    """
+    slow: float
+    """Steps for each record that make an annealing a long one."""
+    power: int
+    """The temperature falls with the share of steps that is left, to this power."""
+    sweep: float
+    """Steps for each record before regions are cut anew."""
+    one_region: int
+    """Records; more are worked on in several regions."""
+    by_means: bool = False
+    """Weigh trials by means of groups, not by distances of pairs; draw and heat records by what is
+    around them in their region, not in the table; cut regions along the widest column only.
+    """
+
+    def first_heat(self, steps_for_each: float) -> float:
+        """Return the first temperature: a short annealing must not melt what it has no time to
+        freeze again.
+
+        >>> FAST.first_heat(100.0) < FAST.heat
+        True
+        """
+        return self.heat * math.sqrt(steps_for_each / (steps_for_each + self.slow))
+
+    def share_of_heat(self, left: float) -> float:
+        """Return the share of the first temperature when this share of the steps is left."""
+        return max(0.0, left) ** self.power
+
+    def sweeps(self, steps: int, records: int, axes: int) -> int:
+        """Return the number of sweeps over all regions.
+
+        Where there are many axes, a region's distances take long: they are measured less often.
+
+        >>> FAST.sweeps(100_000, 1000, 8), FAST.sweeps(100_000, 1000, 128)
+        (33, 8)
+        """
+        sweep = self.sweep if self.by_means else self.sweep * max(1.0, axes / MANY_AXES)
+        return min(max(int(steps / (sweep * records)), FEWEST_SWEEPS), MOST_SWEEPS)
+
+    def region(
+        self,
+        problem: Problem,
+        points: np.ndarray,
+        records: np.ndarray,
+        labels: np.ndarray,
+        spread: Spread | None = None,
+    ) -> Region:
+        """Return a region of these records."""
+        if self.by_means:
+            return RegionByMeans(problem, points, records, labels)
+        return RegionByDistances(problem, points, records, labels, spread)
+
+
+BY_MEANS = Schedule(heat=0.5, slow=100.0, power=1, sweep=8.0, one_region=8192, by_means=True)
+FAST = Schedule(heat=0.65, slow=30.0, power=2, sweep=3.0, one_region=1536)
 
 
 class Best:
@@ -54,7 +127,7 @@ class Best:
         return math.fsum(self._costs.tolist())
 
     def is_perfect(self) -> bool:
-        """Whether every group holds equal records, so that nothing is left to gain."""
+        """Return whether every group holds equal records, so that nothing is left to gain."""
         if (
             self.sse > PERFECT * self._total
         ):  # what rounding leaves of groups of equal records is far below
@@ -90,12 +163,13 @@ def anneal(
     steps: int,
     rng: np.ndarray,
     watch: Watch | None = None,
+    schedule: Schedule = FAST,
 ) -> np.ndarray:
-    """The best partition found in so many steps, from one with groups of k to 2k - 1; never a
-    worse one.
+    """Return the best partition found in so many steps, from one with groups of k to 2k - 1;
+    never a worse one.
 
-    About 10 microseconds a step (13 columns, k = 3 to 5). If `watch` ends the search early, the
-    partition it is at is still cooled down.
+    About 8 microseconds a step (k = 3 to 5, any number of columns). If `watch` ends the search
+    early, the partition it is at is still cooled down.
 
     >>> from microagg.kernels.random import seeded
     >>> problem = Problem.of([[0.0], [5.0], [0.1], [5.1]], k=2)
@@ -105,16 +179,9 @@ def anneal(
     best = Best(problem, labels)
     n = len(labels)
     if n >= 2 * problem.k and steps > 0 and not best.is_perfect():
-        each = steps / n
-        # a short annealing must not melt what it has no time to freeze again
-        heat = HEAT * math.sqrt(each / (each + SLOW))
-        search = _anneal_whole if n <= ONE_REGION else _anneal_regions
-        search(problem, best, steps, rng, watch or Watch(), heat)
+        search = _anneal_whole if n <= schedule.one_region else _anneal_regions
+        search(problem, best, steps, rng, watch or Watch(), schedule)
     return best.outcome()
-
-
-def _temperature(done: int, steps: int, heat: float) -> float:
-    return heat * max(0.0, 1.0 - done / (COLD * steps))
 
 
 def _anneal_whole(
@@ -123,13 +190,17 @@ def _anneal_whole(
     steps: int,
     rng: np.ndarray,
     watch: Watch,
-    heat: float,
+    schedule: Schedule,
 ) -> None:
     n = len(best.labels)
-    region = Region(problem, best.points, np.arange(n), best.labels)
+    region = schedule.region(problem, best.points, np.arange(n), best.labels)
     done, cold, stopped = 0, False, False
+    heat = schedule.first_heat(steps / n)
     for todo in _batches(steps):
-        warmest, coldest = _temperature(done, steps, heat), _temperature(done + todo, steps, heat)
+        warmest, coldest = (
+            heat * schedule.share_of_heat(1.0 - step / (COLD * steps))
+            for step in (done, done + todo)
+        )
         if warmest == 0.0 and not cold:
             cold = True
             region.restart(best.labels)
@@ -166,71 +237,115 @@ def _anneal_regions(
     steps: int,
     rng: np.ndarray,
     watch: Watch,
-    heat: float,
+    schedule: Schedule,
 ) -> None:
     labels, n = best.labels, len(best.labels)
-    sweeps = min(max(steps // (8 * n), 5), 100)
+    sweeps = schedule.sweeps(steps, n, best.points.shape[1])
+    heat = schedule.first_heat(steps / n)
     with ThreadPoolExecutor(problem.threads) as pool:
+        run, stopped_with = _Run(problem, best, schedule, rng, pool, watch), None
         for sweep in range(sweeps):
             first, last = steps * sweep // sweeps, steps * (sweep + 1) // sweeps
-            span = (
-                heat * (1.0 - sweep / (sweeps - 1)),
-                heat * max(0.0, 1.0 - (sweep + 1) / (sweeps - 1)),
+            warmest, coldest = (
+                heat * schedule.share_of_heat(1.0 - number / (sweeps - 1))
+                for number in (sweep, sweep + 1)
             )
             if sweep == sweeps - 1:  # without temperature, from the best
                 labels = best.labels
-            stopped = False
-            for done, found in _sweep(problem, best, labels, sweep, last - first, span, rng, pool):
-                labels = found
-                at = first + int((last - first) * done)
-                stopped = watch.checkpoint(at, steps, best.telling())
-                if stopped:
+            begun, longer = time.monotonic(), max(1.0, _quench(steps, n) / (last - first))
+            for done, partition in run.sweep(labels, sweep, last - first, warmest, coldest):
+                labels, stopped_with = partition, (partition, sweep, rng.copy())
+                # a search that is stopped is still cooled down, in one more sweep
+                watch.reserve((time.monotonic() - begun) / done * longer)
+                if watch.checkpoint(first + int((last - first) * done), steps, best.telling()):
                     break
             best.take(labels)
             if best.is_perfect():
                 return
-            if stopped:
-                for _, found in _sweep(
-                    problem, best, labels, sweep, _quench(steps, n), (0.0, 0.0), rng, pool
-                ):
-                    labels = found
-                best.take(labels)
-                return
+            if watch.interrupted(first, steps):
+                break
+        if watch.stopped is not None and stopped_with is not None:
+            labels, sweep, rng[:] = stopped_with
+            for _, partition in run.sweep(
+                labels, sweep, _quench(steps, n), 0.0, 0.0, stoppable=False
+            ):
+                labels = partition
+            best.take(labels)
 
 
-def _sweep(
-    problem: Problem,
-    best: Best,
-    labels: np.ndarray,
-    sweep: int,
-    steps: int,
-    span: tuple[float, float],
-    rng: np.ndarray,
-    pool: ThreadPoolExecutor,
-) -> Iterator[tuple[float, np.ndarray]]:
-    """Work on all regions, some at once; after each lot the share that is done, and the
-    partition.
+class _Run:
+    """An annealing in regions: what does not change from sweep to sweep.
+
+    A lot of regions that is not done in time is dropped: the partition is that of the last
+    checkpoint then.
     """
-    n = len(labels)
-    regions = regions_of(best.points, labels, sweep)
-    seeds = [np.array([next_integer(rng)], np.uint64) for _ in regions]
 
-    def work(number: int) -> np.ndarray:
-        records = regions[number]
-        local = sums.number_by_first_record(labels[records])
-        region = Region(problem, best.points, records, local)
-        region.run(steps * TRIALS * len(records) // n, span[0], span[1], seeds[number])
-        return region.labels()
+    def __init__(
+        self,
+        problem: Problem,
+        best: Best,
+        schedule: Schedule,
+        rng: np.ndarray,
+        pool: ThreadPoolExecutor,
+        watch: Watch,
+    ) -> None:
+        self._problem, self._points, self._schedule = problem, best.points, schedule
+        self._rng, self._pool, self._watch = rng, pool, watch
+        self._spread = None
+        if not schedule.by_means:
+            regions = regions_of(best.points, best.labels, 0)
+            self._spread = spread_of_regions(problem, best.points, regions, pool)
 
-    done = 0
-    for first in range(0, len(regions), TOGETHER):
-        numbers = range(first, min(first + TOGETHER, len(regions)))
-        results = list(pool.map(work, numbers))
-        labels = labels.copy()
-        unused = int(labels.max()) + 1
-        for number, result in zip(numbers, results, strict=True):
-            labels[regions[number]] = result + unused
-            unused += int(result.max()) + 1
-            done += len(result)
-        labels = sums.number_by_first_record(labels)
-        yield done / n, labels
+    def sweep(
+        self,
+        labels: np.ndarray,
+        number: int,
+        steps: int,
+        warmest: float,
+        coldest: float,
+        *,
+        stoppable: bool = True,
+    ) -> Iterator[tuple[float, np.ndarray]]:
+        """Work on all regions, some at once; after each lot the share that is done, and the
+        partition.
+        """
+        turning = not self._schedule.by_means
+        regions = regions_of(self._points, labels, number, turning=turning)
+        seeds = [np.array([next_integer(self._rng)], np.uint64) for _ in regions]
+
+        def work(number: int) -> np.ndarray | None:
+            if stoppable and self._is_late():
+                return None
+            records = regions[number]
+            local = sums.number_by_first_record(labels[records])
+            region = self._schedule.region(
+                self._problem, self._points, records, local, self._spread
+            )
+            region.run(self._trials(steps, records), warmest, coldest, seeds[number])
+            return region.labels()
+
+        done = 0
+        for first in range(0, len(regions), TOGETHER):
+            numbers = range(first, min(first + TOGETHER, len(regions)))
+            results = [result for result in self._pool.map(work, numbers) if result is not None]
+            if len(results) < len(numbers):
+                return
+            labels = labels.copy()
+            unused = int(labels.max()) + 1
+            for number, result in zip(numbers, results, strict=True):
+                labels[regions[number]] = result + unused
+                unused += int(result.max()) + 1
+                done += len(result)
+            labels = sums.number_by_first_record(labels)
+            yield done / len(labels), labels
+
+    def _is_late(self) -> bool:
+        """Return whether no time is left."""
+        return self._watch.stopped is not None or self._watch.seconds_left() == 0.0
+
+    def _trials(self, steps: int, records: np.ndarray) -> int:
+        """Return the trials of a region: its share of these steps."""
+        if self._spread is None:
+            return steps * TRIALS * len(records) // len(self._points)
+        entries = self._spread.entries
+        return round(steps * TRIALS * (int(entries[records].sum()) / int(entries.sum())))

@@ -4,7 +4,7 @@ groups.
 1. Groups of 2k records and more are split: MDAV within each. 2. A round: each group gets the 20
 groups with the nearest centroids as candidates; then all groups are visited, and again
    whenever they changed, until no move with a candidate lowers the squared error (see
-   `local_moves.py`).
+   `kernels/local_moves.py`).
 3. Large tables: the groups are cut into jobs, compact parts of about 65,000 records, whose rounds
 go on alone, on as many
    threads as there are; the last round goes over all groups. The jobs depend on the data only, so
@@ -25,15 +25,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from microagg.guarantees.promise import standard_for
+from microagg.guarantees.promise import tables_for
+from microagg.kernels import local_moves as moves
 from microagg.kernels import sums
 from microagg.kernels.blocks import kd_order
+from microagg.kernels.local_groups import weighted_error
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
-from microagg.refine import local_moves as moves
 from microagg.refine.construct import block_groups, in_order
-from microagg.refine.local_groups import Arena, weighted_error
-from microagg.refine.local_moves import Agenda
+from microagg.refine.local_groups import Agenda, Arena
 from microagg.refine.local_near import LEAF, nearest_centroids
 
 CANDIDATES = 20
@@ -67,16 +67,16 @@ def improve(
     [0, 1, 0, 1]
     """
     watch = Watch(progress) if watch is None else watch
-    given = _numbered(labels)
-    start = _split_large(problem, given)
+    before = _numbered(labels)
+    start = _split_large(problem, before)
     means, error = _means_and_error(problem, start)
-    if start is not given:
-        error = _means_and_error(problem, given)[1]
+    if start is not before:
+        error = _means_and_error(problem, before)[1]
     search = _Search(problem, start, means)
     del means  # a search of a million records needs the room
-    found = sums.number_by_first_record(search.run(rounds, watch))
+    improved = sums.number_by_first_record(search.run(rounds, watch))
     del search
-    return found if _means_and_error(problem, found)[1] <= error else given
+    return improved if _means_and_error(problem, improved)[1] <= error else before
 
 
 def _numbered(labels: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ class _Search:
         self._labels, self._first_label = labels.copy(), len(means)
         room = _room(problem, labels)
         self._records, sizes, self._jobs = _tree_order(labels, means, room)
-        self._standard = standard_for(problem.accept, self._records)
+        self._tables = tables_for(problem.accept, self._records)
         points = _measured_anew(problem.points, self._records)
         self._uniform = problem.weights is None
         weights = (
@@ -241,7 +241,7 @@ class _Search:
         made, status = 0, moves.PAUSED
         while status != moves.DONE and made < MOST_STEPS * self._k * len(live):
             status = moves.descend(
-                *arena, *agenda, *self._standard, self._k, self._uniform, self._judged, self._steps
+                *arena, *agenda, *self._tables, self._k, self._uniform, self._judged, self._steps
             )
             made += self._steps
             yield min(made, len(live)), int(agenda.state[moves.MOVES])

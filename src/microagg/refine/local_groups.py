@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel, part
-from microagg.kernels.sums import add_exactly, rounded
+from microagg.kernels.local_groups import settle
+from microagg.kernels.local_moves import GROUP, STATES, WAITING
 
 
 class Arena(NamedTuple):
@@ -23,7 +23,7 @@ class Arena(NamedTuple):
     centres: (
         np.ndarray
     )  # (groups, d + 3): mean, weight, squared error, largest distance of a member
-    own: np.ndarray  # squared distance of each member from the mean
+    from_mean: np.ndarray  # squared distance of each member from the mean
 
     @staticmethod
     def of(points: np.ndarray, weights: np.ndarray, sizes: np.ndarray, room: int) -> Arena:
@@ -33,76 +33,42 @@ class Arena(NamedTuple):
         groups = len(sizes)
         firsts = (np.cumsum(sizes) - sizes).astype(np.int32)
         slots = firsts[:, None] + np.arange(room, dtype=np.int32)
-        centres, own = np.empty((groups, points.shape[1] + 3)), np.empty((groups, room))
-        arena = Arena(points, weights, slots, sizes.astype(np.int64), centres, own)
+        centres, from_mean = np.empty((groups, points.shape[1] + 3)), np.empty((groups, room))
+        arena = Arena(points, weights, slots, sizes.astype(np.int64), centres, from_mean)
         settle(*arena)
         return arena
 
 
-@kernel
-def settle(points, weights, slots, sizes, centres, own):
-    """Work out means and errors of all groups."""
-    for group in range(sizes.shape[0]):
-        refresh(points, weights, slots, sizes, centres, own, group)
+class Agenda(NamedTuple):
+    """State of one search: its candidates, its queue, and its position between calls."""
 
+    candidates: np.ndarray  # for each group; -1: none
+    clock: np.ndarray  # for each group when it changed, and when a visit to it ended
+    queue: np.ndarray  # a ring of the groups that wait
+    queued: np.ndarray  # for each group whether it does
+    state: np.ndarray
+    banned: np.ndarray  # moves between the present pair of groups that have been refused
+    plan: np.ndarray  # where the members of a group to be dissolved would go
+    to_a: np.ndarray  # room to work in, as are the next three
+    to_b: np.ndarray
+    reach: np.ndarray
+    changed: np.ndarray
 
-@kernel
-def weighted_error(points, weights, labels, means):
-    """The squared error with weights, from exact sums; leaves the means of the groups in
-    `means`.
-    """
-    n, d = points.shape
-    groups = means.shape[0]
-    totals, sums, error = np.zeros((groups, 3, 1)), np.zeros((groups, 3, d)), np.zeros((3, 1))
-    for i in range(n):
-        add_exactly(totals[labels[i]], weights[i], 0)
-        for j in range(d):
-            add_exactly(sums[labels[i]], weights[i] * points[i, j], j)
-    for g in range(groups):
-        for j in range(d):
-            means[g, j] = rounded(sums[g], j) / rounded(totals[g], 0)
-    for i in range(n):
-        for j in range(d):
-            x = points[i, j] - means[labels[i], j]
-            add_exactly(error, weights[i] * x * x, 0)
-    return rounded(error, 0)
-
-
-@part
-def refresh(points, weights, slots, sizes, centres, own, group):
-    """Mean, weight, error and radius of a group, from its members."""
-    d, g = points.shape[1], np.uintp(group)
-    first = np.uintp(slots[g, 0])
-    total, error, widest = 0.0, 0.0, 0.0
-    for j in range(d + 3):
-        centres[g, j] = 0.0
-    if sizes[g] == 0:
-        return
-    for s in range(sizes[g]):
-        record = np.uintp(slots[g, s])
-        w = weights[record]
-        total += w
-        for j in range(d):
-            centres[g, j] += w * (points[record, j] - points[first, j])
-    for j in range(d):
-        centres[g, j] = points[first, j] + centres[g, j] / total
-    for s in range(sizes[g]):
-        x = distance(points, slots[g, s], centres, group)
-        own[g, s] = x
-        error += weights[slots[g, s]] * x
-        widest = max(widest, x)
-    centres[g, d], centres[g, d + 1], centres[g, d + 2] = total, error, np.sqrt(widest)
-
-
-@part
-def distance(points, record, others, row):
-    """The squared distance between a record and a row of other points."""
-    p, q = (
-        np.uintp(record),
-        np.uintp(row),
-    )  # an index that cannot be negative is three times as fast
-    total = 0.0
-    for j in range(points.shape[1]):
-        x = points[p, j] - others[q, j]
-        total += x * x
-    return total
+    @staticmethod
+    def of(
+        candidates: np.ndarray,
+        clock: np.ndarray,
+        queue: np.ndarray,
+        queued: np.ndarray,
+        arena: Arena,
+    ) -> Agenda:
+        """A search that has yet to begin, with these groups waiting."""
+        room = arena.slots.shape[1]
+        state = np.zeros(STATES, np.int64)
+        state[GROUP], state[WAITING] = -1, len(queue)
+        banned, plan = np.zeros((room + 1, room + 1), np.uint8), np.zeros(room, np.int32)
+        reach = np.empty((candidates.shape[1], arena.centres.shape[1]))
+        to_a, to_b, changed = np.empty(room), np.empty(room), np.empty(2 * room, np.int32)
+        return Agenda(
+            candidates, clock, queue, queued, state, banned, plan, to_a, to_b, reach, changed
+        )

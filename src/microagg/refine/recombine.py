@@ -41,8 +41,9 @@ def best_cover(
     was found), a proven lower bound on the cost of every cover, and whether the search came to its
     end: there is none cheaper (and below `upper`).
 
-    >>> chosen, bound, optimal = best_cover(4, np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32), np.array([0, 2, 4, 6, 8]),
-    ...                                     np.array([5.0, 5.0, 1.0, 1.0]))
+    >>> members = np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32)
+    >>> starts, costs = np.array([0, 2, 4, 6, 8]), np.array([5.0, 5.0, 1.0, 1.0])
+    >>> chosen, bound, optimal = best_cover(4, members, starts, costs)
     >>> chosen.tolist(), round(bound, 9), optimal
     ([2, 3], 2.0, True)
     """
@@ -76,18 +77,18 @@ def best_cover(
         return known, np.inf, True
     bound = solver.getInfo().mip_dual_bound * unit
     values = np.asarray(solver.getSolution().col_value)
-    found = np.flatnonzero(values > 0.5) if len(values) == len(costs) else known
+    chosen = np.flatnonzero(values > 0.5) if len(values) == len(costs) else known
     limit = np.inf if upper is None else upper
     if start is not None:
         limit = min(limit, float(costs[known].sum()))
-    if _covers(n, members, offsets, found) and costs[found].sum() < limit:
-        known = found
+    if _covers(n, members, offsets, chosen) and costs[chosen].sum() < limit:
+        known = chosen
     optimal = status == highspy.HighsModelStatus.kOptimal
     return known, max(least, bound) if np.isfinite(bound) else least, optimal
 
 
 def _covers(n: int, members: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> bool:
-    """Whether these groups have every record exactly once."""
+    """Return whether these groups have every record exactly once."""
     records = [members[offsets[g] : offsets[g + 1]] for g in chosen]
     together = np.sort(np.concatenate(records)) if records else np.empty(0, np.int32)
     return np.array_equal(together, np.arange(n))

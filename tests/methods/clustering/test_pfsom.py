@@ -14,7 +14,8 @@ import mixtures
 import plain
 from microagg.kernels import random
 from microagg.kernels.possibilistic import label_nearest, merge_down
-from microagg.methods.clustering.pfsom import learn, one_pass, pfsom, validity_of
+from microagg.methods.clustering.pfsom import learn, one_pass, pfsom
+from microagg.methods.clustering.validity import validity_of
 
 
 def memberships(x, prototypes):

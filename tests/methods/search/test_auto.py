@@ -13,7 +13,7 @@ import pytest
 
 import microagg as ma
 import plain
-from microagg.methods.lns.effort import work_of
+from microagg.methods.lns.effort import default_work
 from microagg.methods.method import Grouping
 from microagg.methods.registry import method_named, methods
 from microagg.methods.search.auto import plan
@@ -85,7 +85,7 @@ def test_the_plan_follows_the_effort() -> None:
 
 def test_effort_is_affordable_at_any_size() -> None:
     sizes = [10, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
-    steps = [work_of(n, "balanced").steps for n in sizes]
+    steps = [default_work(n, 3, "balanced").steps for n in sizes]
     assert steps == sorted(steps)
     each = [s / n for s, n in zip(steps, sizes, strict=True)]
     assert each == sorted(each, reverse=True)
@@ -135,7 +135,11 @@ def test_a_stopped_search_is_repeated_by_its_checkpoint() -> None:
     again = search(points, 3, effort=10_000, **stopped.params)
     np.testing.assert_array_equal(stopped.labels, again.labels)
     later = search(points, 3, effort=10_000, stop_after=stopped.params["stop_after"] + 5)
-    assert ma.information_loss(points, later.labels) <= ma.information_loss(points, again.labels)
+    assert not np.array_equal(later.labels, again.labels)
+    # each stop is cooled down on its own: both gain on the start, and either may gain more
+    start = ma.information_loss(points, search(points, 3, effort="quick").labels)
+    assert ma.information_loss(points, again.labels) < start
+    assert ma.information_loss(points, later.labels) < start
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -173,7 +177,9 @@ def test_thorough_finds_the_optimum_of_tiny_data(problems: int) -> None:
 
 @pytest.fixture
 def _time_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time limits count the seconds that this process works, so that a busy machine leaves as much room as a quiet one."""
+    """Time limits count the seconds that this process works, so that a busy machine leaves as
+    much room as a quiet one.
+    """
     monkeypatch.setattr("microagg.problem.watch.time", SimpleNamespace(monotonic=time.process_time))
 
 
@@ -190,7 +196,9 @@ def test_a_short_time_is_shared_between_search_and_bound() -> None:
 def test_where_a_proof_takes_long_it_begins_with_a_whole_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With a large k or many records the bound takes all the time that is left, so the first search is the only one."""
+    """With a large k or many records the bound takes all the time that is left, so the first
+    search is the only one.
+    """
     asked: list[int] = []
 
     def ruins(problem: Problem, labels: np.ndarray, work: Any, *_: Any) -> np.ndarray:

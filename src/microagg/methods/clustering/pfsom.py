@@ -58,20 +58,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.kernels import random, sums
-from microagg.kernels.distances import squared_distances
-from microagg.kernels.elementary import exponential
 from microagg.kernels.possibilistic import (
     label_nearest,
     merge_down,
     pull_on,
     smoothed,
-    spreads_between,
     spreads_of,
 )
+from microagg.methods.clustering.validity import _by_column, _squared_distances_between, validity_of
 from microagg.problem.problem import Progress
-
-# and "pcaes-min", which serves no purpose but to show what it does
-VALIDITIES = ("own-spread", "pcaes")
 
 FIRST_MAP, NEXT_MAP = 20, 5  # passes with a neighbourhood, on the first level and on the others
 FIRST_FUZZY, FIRST_POSSIBILISTIC = (
@@ -83,8 +78,6 @@ SETTLED = 1e-4  # of the extent of the records: no prototype moves farther
 REFINEMENTS = 10
 AROUND = 2
 ALONE = 1.0  # how a single cluster is judged
-# distance of clusters in units of their spread; the halves of an even distribution have 3
-TOUCHING = 4.0
 
 NO_WIDTHS = np.empty(0)
 
@@ -141,63 +134,6 @@ def pfsom(
     return Clustering(
         sums.number_by_first_record(labels), prototypes[order] * extent + centre, judged
     )
-
-
-def validity_of(points: np.ndarray, prototypes: np.ndarray, validity: str = "pcaes") -> float:
-    """Return compactness and separation of the clusters around two or more prototypes; larger is
-    better.
-
-    >>> points = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> validity_of(points, np.array([[0.5], [9.5]])) > validity_of(
-    ...     points, np.array([[4.0], [6.0]]), "own-spread"
-    ... )
-    True
-    """
-    distances, masses = (_by_own_spread if validity == "own-spread" else _by_spread_of_all)(
-        points, prototypes
-    )
-    compared_with = masses.min() if validity == "pcaes-min" else masses.max()
-    compact = _relative(_total(masses), compared_with)
-    near = np.array([exponential(-distance) for distance in distances.tolist()])
-    return float(compact - _total(near))
-
-
-def _by_spread_of_all(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each cluster's squared distance from the nearest one as PCAES measures it, and its squared
-    memberships.
-    """
-    masses, _ = spreads_of(points, np.ones(len(points)), _by_column(prototypes))
-    centre = sums.mean_of(points, np.arange(len(points)))
-    spread = _total(squared_distances(prototypes, centre)) / len(prototypes)
-    return _relative(_squared_distances_between(prototypes).min(axis=1), spread), masses
-
-
-def _by_own_spread(points: np.ndarray, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same by the spread of the two clusters along the line between them; what touches is at no
-    distance.
-    """
-    apart = _squared_distances_between(prototypes)
-    partners, squares = apart.argmin(axis=1), apart.min(axis=1)
-    lengths = np.sqrt(squares)
-    directions = (prototypes[partners] - prototypes) / np.where(lengths > 0.0, lengths, 1.0)[
-        :, None
-    ]
-    masses, spreads, others = spreads_between(
-        points, _by_column(prototypes), partners, _by_column(directions), lengths
-    )
-    spread = _relative(spreads, masses) + _relative(others, masses[partners])
-    return np.maximum(_relative(squares, 2.0 * spread) - TOUCHING, 0.0), masses
-
-
-def _total(amounts: np.ndarray) -> np.ndarray:
-    """Their sum, in whichever order they come."""
-    return sums.column_sums(amounts.reshape(-1, 1))[0, 0]
-
-
-def _relative(amounts: np.ndarray, measure: np.ndarray | float | np.floating) -> np.ndarray:
-    """Amounts in units of their measures; 0 where they are 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(amounts == 0.0, 0.0, amounts / measure)
 
 
 def learn(
@@ -381,18 +317,6 @@ def _places_across(prototypes: int) -> int:
 def _masses(points: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
     labels = label_nearest(points, _by_column(prototypes))
     return sums.group_sizes(labels, len(prototypes)).astype(np.float64)
-
-
-def _by_column(prototypes: np.ndarray) -> np.ndarray:
-    return prototypes.T.copy()
-
-
-def _squared_distances_between(prototypes: np.ndarray) -> np.ndarray:
-    apart = np.zeros((len(prototypes), len(prototypes)))
-    for j in range(prototypes.shape[1]):
-        apart += (prototypes[:, j, None] - prototypes[None, :, j]) ** 2
-    np.fill_diagonal(apart, np.inf)
-    return apart
 
 
 def _order_of_first_records(labels: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from typing import cast
 
 import numpy as np
 
-from microagg.kernels.genes import evolve
+from microagg.kernels.genetic import evolve
 from microagg.kernels.sums import number_by_first_record
 from microagg.methods.heuristics import labels_by
 from microagg.methods.mdav.mdav import mdav

@@ -57,7 +57,7 @@ from typing import cast
 import numpy as np
 
 from microagg.kernels import sums
-from microagg.methods.clustering.pfsom import VALIDITIES
+from microagg.methods.clustering.validity import VALIDITIES
 from microagg.methods.hybrid.classes import ConfidentialClasses
 from microagg.methods.hybrid.group_rule import groups_with, least_per_class, plan_groups
 from microagg.methods.hybrid.one_valued import columns_that_differ, join_one_valued

@@ -51,6 +51,7 @@ STOPPING = (
     ),
 )
 ROUNDS = 2  # of local search: a third gains next to nothing
+STEPS_OF_START = 10  # what takes as long as a start, for each record
 
 
 def lns(
@@ -66,37 +67,49 @@ def lns(
     """Annealing by small ruins, from groups that local search has improved."""
     watch = Watch(progress, len(problem.points), time_limit=time_limit, stop_after=stop_after)
     work = work_of(len(problem.points), effort, problem.of_records)
-    labels = improved_start(problem, watch, start)
+    share = share_of_start(work, len(problem.points))
+    labels = improved_start(problem, watch, start, share=share)
     with watch.searching():
-        watch.stage(0.1, 1.0)
+        watch.stage(share, 1.0)
         labels = through_ruins(problem, labels, work, rng, watch)
     return Grouping(labels, (work.why,), settings_of(watch), watch.stopped, passed=watch.passed)
 
 
-def improved_start(problem: Problem, watch: Watch, start: str = "blocks") -> np.ndarray:
-    """Groups to search from: constructed, then improved by local search. It cannot be stopped with
-    something to keep.
+def share_of_start(work: Work, records: int) -> float:
+    """Return the share of the whole time that groups to search from take.
+
+    >>> share_of_start(Work(0, ""), 1000), share_of_start(Work(90_000, ""), 1000)
+    (1.0, 0.1)
     """
-    watch.stage(0.0, 0.04)
+    return STEPS_OF_START / (STEPS_OF_START + work.steps / records)
+
+
+def improved_start(
+    problem: Problem, watch: Watch, start: str = "blocks", *, share: float = 0.1
+) -> np.ndarray:
+    """Construct groups to search from, and improve them by local search. It cannot be stopped with
+    something to keep. `share` of the whole time is shown as done at its end.
+    """
+    watch.stage(0.0, 0.4 * share)
     if start == "blocks":
         labels = block_groups(problem, progress=watch.tell)
     else:
         labels = labels_by(mdav, problem.points, problem.k, watch.tell)
-    watch.stage(0.04, 0.1)
+    watch.stage(0.4 * share, share)
     return improve(problem, repair(problem, labels), rounds=ROUNDS, progress=watch.tell)
 
 
 def through_ruins(
     problem: Problem, labels: np.ndarray, work: Work, rng: np.ndarray, watch: Watch
 ) -> np.ndarray:
-    """The best groups found in so much work, starting from these."""
+    """Return the best groups found in so much work, starting from these."""
     if work.steps == 0 or len(problem.points) < 2 * problem.k:
         return labels
-    return anneal(problem, labels, steps=work.steps, rng=rng, watch=watch)
+    return anneal(problem, labels, steps=work.steps, rng=rng, watch=watch, schedule=work.schedule)
 
 
 def settings_of(watch: Watch) -> dict[str, Any]:
-    """The parameters that repeat a search which was stopped early."""
+    """Return the parameters that repeat a search which was stopped early."""
     return {} if watch.stopped is None else {"stop_after": watch.passed}
 
 

@@ -34,9 +34,10 @@ from microagg.bounds.bound import Bound
 from microagg.bounds.lower import best_of_one_column, lower_bound, varying_columns
 from microagg.kernels import sums
 from microagg.kernels.equal import chain_equal
+from microagg.kernels.precompile import expect, stages_of
 from microagg.methods.lns.effort import WORDS as SEARCHES
-from microagg.methods.lns.effort import Work, beside_programs, searching_while_proving, work_of
-from microagg.methods.lns.lns import STOPPING, settings_of, through_ruins
+from microagg.methods.lns.effort import Work, default_work, searching_while_proving
+from microagg.methods.lns.lns import STOPPING, settings_of, share_of_start, through_ruins
 from microagg.methods.method import Effort, Grouping, Method, Partition, below_two_k
 from microagg.methods.search.blockwise import in_blocks, needs_blocks, varying_in_words
 from microagg.methods.search.enforce import start_with_promise, work_with_promise
@@ -51,7 +52,7 @@ FIRST_SEARCH = 20  # the search before any bound gets so much less work than tho
 
 @dataclass(frozen=True)
 class Plan:
-    """What auto is going to do, and why."""
+    """The way that auto takes, and why."""
 
     way: str
     """one group | one column | equal records | search | search and programs | prove"""
@@ -60,16 +61,17 @@ class Plan:
 
 
 def plan(problem: Problem, effort: str | float) -> Plan:
-    """What fits these points, this k and this effort.
+    """Choose what fits these points, this k and this effort.
 
     >>> plan(Problem.of(np.arange(8.0), k=2), "balanced").why
     ('one column varies: its optimal cut, which no grouping can beat',)
     """
     n, k = len(problem.points), problem.k
     varying = len(varying_columns(problem.points))
-    work = (
-        searching_while_proving(n) if effort == "prove" else work_of(n, effort, problem.of_records)
-    )
+    if effort == "prove":
+        work = searching_while_proving(n)
+    else:
+        work = default_work(n, k, effort, problem.of_records)
     if n < 2 * k:
         return Plan("one group", work, (f"{n} records cannot form two groups of {k}: one group",))
     if varying <= 1 and problem.accept is None and problem.weights is None:
@@ -90,14 +92,13 @@ def plan(problem: Problem, effort: str | float) -> Plan:
         return Plan("prove", work, (*why, "a proven lower bound from the other side"))
     free = problem.weights is None and problem.accept is None
     if effort == "thorough" and free and _fit_for_programs(problem):
-        work = beside_programs(n, problem.of_records)
         programs = "then integer programs over the groups that good partitions can have"
         return Plan("search and programs", work, (start, work.why, programs))
     return Plan("search", work, why)
 
 
 def _all_have_equals(problem: Problem) -> bool:
-    """Whether no record is equal to fewer than k - 1 others."""
+    """Return whether no record is equal to fewer than k - 1 others."""
     points, k = np.ascontiguousarray(problem.points, np.float64), problem.k
     firsts, _ = chain_equal(points, np.arange(len(points), dtype=np.int32))
     return len(firsts) * k <= len(points) and int(_numbers_of_equals(points)[1].min()) >= k
@@ -125,8 +126,8 @@ def _groups_of_equals(points: np.ndarray, k: int) -> np.ndarray:
 
 
 def _fit_for_programs(problem: Problem) -> bool:
-    """Whether the proof, from which the integer programs have their groups, can be expected to
-    come to its end.
+    """Return whether the proof, from which the integer programs have their groups, can be
+    expected to come to its end.
     """
     return (
         problem.of_records or len(problem.points)
@@ -145,6 +146,7 @@ def auto(
     """Choose construction, refinement and amount of work from the numbers of records and columns
     and k.
     """
+    expect(stages_of(effort), problem.threads)
     if effort in ("thorough", "prove") or not needs_blocks(problem):
         return work_block(
             problem,
@@ -183,7 +185,8 @@ def work_block(
     elif chosen.way == "equal records":
         labels = _groups_of_equals(problem.points, problem.k)
     else:
-        labels, kept = start_with_promise(problem, rng, watch)
+        share = share_of_start(chosen.work, len(problem.points))
+        labels, kept = start_with_promise(problem, rng, watch, share=share)
         work = work_with_promise(problem, labels, chosen.work, effort)
         why = (*why[:1], *kept, work.why, *why[2:])
         with watch.searching():
@@ -191,7 +194,7 @@ def work_block(
                 labels, bound = _proven(problem, labels, work, rng, watch)
             else:
                 programs = chosen.way == "search and programs"
-                watch.stage(0.1, 0.4 if programs else 1.0)
+                watch.stage(share, 0.4 if programs else 1.0)
                 labels = through_ruins(problem, labels, work, rng, watch)
                 watch.stage(0.4, 1.0)
                 if programs and watch.stopped is None:
@@ -218,9 +221,9 @@ def _proven(
     def search(labels: np.ndarray, rng: np.ndarray, turn: int) -> np.ndarray:
         watch.stage(0.1, 0.3)
         steps = work.steps if turn > 0 else first
-        found = through_ruins(problem, labels, replace(work, steps=steps), rng, watch)
+        labels = through_ruins(problem, labels, replace(work, steps=steps), rng, watch)
         watch.stage(0.3, 1.0)
-        return found
+        return labels
 
     return prove(problem, labels, rng=rng, watch=watch, search=search)
 

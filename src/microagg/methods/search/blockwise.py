@@ -20,7 +20,7 @@ import numpy as np
 
 from microagg.formatting import counted
 from microagg.kernels import random, sums
-from microagg.methods.lns.effort import work_of
+from microagg.methods.lns.effort import default_work
 from microagg.methods.lns.lns import ROUNDS, STOPPING, settings_of
 from microagg.methods.method import Effort, Grouping, Method, Partition, below_two_k
 from microagg.methods.parts import in_parts, records_by_label
@@ -36,15 +36,15 @@ BLOCKS_SHARE = 0.75  # of the whole time, as a progress bar sees it
 
 
 def needs_blocks(problem: Problem) -> bool:
-    """Whether the table is a large one, and these records of it (all, or those of a stratum) are
-    more than one block.
+    """Return whether the table is a large one, and these records of it (all, or those of a
+    stratum) are more than one block.
     """
     n, axes = problem.points.shape
     return (problem.of_records or n) > MOST_AS_ONE and n > largest_block(axes, problem.k)
 
 
 def largest_block(axes: int, k: int) -> int:
-    """How many records a block has, about.
+    """Return the records of a block, about.
 
     >>> largest_block(8, k=5), largest_block(8, k=10_000)
     (250000, 400000)
@@ -53,7 +53,7 @@ def largest_block(axes: int, k: int) -> int:
 
 
 def least_block(axes: int, k: int) -> int:
-    """How many records a leaf must have to be a block of its own."""
+    """Return the fewest records of a leaf that is a block by itself."""
     return max(2 * k, largest_block(axes, k) // SMALL)
 
 
@@ -79,7 +79,7 @@ class Trees:
 def in_blocks(
     problem: Problem, method: Method, *, rng: np.ndarray, effort: str | float, watch: Watch
 ) -> Grouping:
-    """What a search finds in blocks, then in blocks whose borders lie elsewhere.
+    """Search in blocks, then in blocks whose borders lie elsewhere.
 
     Three numbers are drawn: for the sample, for the blocks, for those of the second pass.
     """
@@ -93,25 +93,25 @@ def in_blocks(
     sizes = np.bincount(blocks)
     params = {"effort": effort}
     watch.stage(0.0, BLOCKS_SHARE)
-    found = in_parts(part, blocks, method, rng=rng, params=params, watch=watch)
+    grouping = in_parts(part, blocks, method, rng=rng, params=params, watch=watch)
     shifted = np.zeros(0, np.int64)
     if watch.stopped is None:
         watch.stage(BLOCKS_SHARE, 1.0)
-        second = shifted_blocks_of(problem, trees.second, found.labels, blocks)
+        second = shifted_blocks_of(problem, trees.second, grouping.labels, blocks)
         shifted = np.bincount(second)
-        along = {"labels": found.labels, "blocks": blocks}
-        found = in_parts(part, second, SHIFTED, rng=rng, params=params, along=along, watch=watch)
-    told = told_of_blocks(
+        along = {"labels": grouping.labels, "blocks": blocks}
+        grouping = in_parts(part, second, SHIFTED, rng=rng, params=params, along=along, watch=watch)
+    why = describe_blocks(
         records=n, varying=_varying(problem.points), columns=problem.columns, k=problem.k,
         promise=None if problem.accept is None else problem.accept.promise.name,
         sizes=sizes, shifted=shifted, effort=effort, whole=problem.of_records,
     )  # fmt: skip
-    return Grouping(found.labels, told, settings_of(watch), watch.stopped, passed=watch.passed)
+    return Grouping(grouping.labels, why, settings_of(watch), watch.stopped, passed=watch.passed)
 
 
 def _varying(points: np.ndarray) -> int:
-    """How many axes vary, one after the other: a difference of whole matrices would need their
-    room.
+    """Count the axes that vary, one after the other: a difference of whole matrices would need
+    their room.
     """
     return sum(bool(points[:, j].min() < points[:, j].max()) for j in range(points.shape[1]))
 
@@ -125,7 +125,7 @@ def blocks_of(problem: Problem, tree: BlockTree) -> np.ndarray:
     fits = None
     if accept is not None:
         by_leaf = records_by_label(leaves)
-        fits = lambda chosen: accept(np.concatenate([by_leaf[leaf] for leaf in chosen]))  # noqa: E731
+        fits = lambda chosen: accept(np.concatenate([by_leaf[i] for i in chosen]))  # noqa: E731
     return tree.joined(counts, least_block(problem.points.shape[1], problem.k), fits)[leaves]
 
 
@@ -171,7 +171,7 @@ def work_shifted_block(
     return Grouping(labels, (), settings_of(watch), watch.stopped, passed=watch.passed)
 
 
-def told_of_blocks(
+def describe_blocks(
     *,
     records: int,
     varying: int,
@@ -183,17 +183,22 @@ def told_of_blocks(
     effort: str | float,
     whole: int | None = None,
 ) -> tuple[str, ...]:
-    """What was done with a table (or a stratum of a `whole` one), and why, in sentences.
+    """Describe in sentences the work on a table (or on a stratum of a `whole` one), and its
+    reasons.
 
     `varying` is the number of axes that vary, `columns` of how many columns they are (None where
     each is one), `sizes` and `shifted` how many records the blocks of both passes have (none of the
     second where a search was stopped before).
 
-    >>> told_of_blocks(records=600_000, varying=2, columns=None, k=5, promise=None, sizes=np.array([250_000, 350_000]),
-    ...                shifted=np.array([]), effort="quick")[0]
-    '600,000 records, 2 columns that vary, k = 5: 2 blocks of 250,000 to 350,000 records, MDAV within smaller ones, then local search'
+    >>> sizes = np.array([250_000, 350_000])
+    >>> why = describe_blocks(
+    ...     records=600_000, varying=2, columns=None, k=5, promise=None, sizes=sizes,
+    ...     shifted=np.array([]), effort="quick",
+    ... )
+    >>> why[0].partition(": ")[2]
+    '2 blocks of 250,000 to 350,000 records, MDAV within smaller ones, then local search'
     """
-    work = work_of(records, effort, whole).why
+    work = default_work(records, k, effort, whole).why
     if promise is not None:
         work = f"{promise}: kept in every block; {work}"
         work += (
@@ -211,7 +216,7 @@ def told_of_blocks(
 
 
 def varying_in_words(axes: int, columns: int | None) -> str:
-    """What varies: columns, or the axes that columns of categories and gaps became.
+    """Describe what varies: columns, or the axes that columns of categories and gaps became.
 
     >>> varying_in_words(3, None), varying_in_words(7, 2)
     ('3 columns that vary', '2 columns on 7 axes that vary')

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.bounds.bound import Bound
-from microagg.bounds.columns import MOST_WORK, TOLERANCE, Climb, costs_of_groups, taken
+from microagg.bounds.bound import Bound, Cut, with_optimum
+from microagg.bounds.branching import BranchSearch, Listed, tree_as_data
+from microagg.bounds.columns import TOLERANCE, Budget, ColumnGeneration, excess_of_groups
+from microagg.bounds.groups import costs_of_groups, groups_of, select_groups, usual_groups_of
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
+from microagg.bounds.pricing import Sets
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
@@ -31,30 +34,30 @@ Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 bound and should be short.
 """
 
+TREE_TOLERANCE = 1e-9  # of SST: what a checker takes off for rounding
 LISTED = 100_000  # how many groups one integer program takes
-WORK = 1_000_000_000  # how far to look for them
+WORK = 10_000_000_000  # how far to look for them
 # Groups for each record in the programs that look for a better partition. Those over few groups are
-# solved at the root of their
-# tree, in no time, so all of them are tried; from the first that is not, larger steps are taken,
-# and a little patience.
+# solved at the root of their tree, in no time, so all of them are tried; from the first that is
+# not, larger steps are taken, and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
-SEARCHES = 5  # at most, in one duel
+SEARCHES = 5  # at most, in one proof
 
 
-class Pace(NamedTuple):
-    """How much is spent before something else is tried."""
+class SearchBudget(NamedTuple):
+    """Amounts of work before something else is tried."""
 
-    work: int  # how far pricing may look
+    proof: Budget  # for pricing, and rounds of cuts
     patience: int  # programs in a row that took their time and found nothing better
     patience_again: int  # the same once such a program has helped, or another search has been made
     narrow: float  # a gap, as a share of the bound, that is not worth another search
 
 
-TO_THE_END = Pace(MOST_WORK, patience=2, patience_again=2, narrow=1e-3)
+TO_THE_END = SearchBudget(Budget(), patience=2, patience_again=2, narrow=1e-3)
 # where no proof is wanted in the end: more of it took half as long again or twice as long on
 # Census, for 0 to 4 thousandths of the loss
-IN_SHORT = Pace(500_000_000, patience=2, patience_again=1, narrow=2e-3)
+IN_SHORT = SearchBudget(Budget(4_000_000_000, 4), patience=2, patience_again=1, narrow=2e-3)
 
 
 def prove(
@@ -73,24 +76,25 @@ def prove(
     themselves (`certified_sse`), which may be a little less than `sse`. With `problem.accept` the
     bound holds all the more, but only a partition that meets it is called optimal.
 
-    >>> labels, bound = prove(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]),
-    ...                       rng=np.zeros(1, np.uint64))
+    >>> problem = Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3)
+    >>> start = np.array([0, 1, 0, 1, 0, 1])
+    >>> labels, bound = prove(problem, start, rng=np.zeros(1, np.uint64))
     >>> labels.tolist(), bound.optimal
     ([0, 0, 0, 1, 1, 1], True)
     """
     check_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
-    duel = Duel(problem, labels, Listener(watch))
+    state = BoundSearch(problem, labels, Listener(watch))
     searches = 0
-    while not duel.over:
-        if search is not None and searches < SEARCHES and duel.wants_search(searches):
-            duel.take(search(duel.labels, rng, searches))
-            duel.begin_anew()
+    while not state.over:
+        if search is not None and searches < SEARCHES and state.wants_search(searches):
+            state.take(search(state.labels, rng, searches))
+            state.begin_anew()
             searches += 1
         else:
-            duel.round()
-        duel.checkpoint()
-    return duel.labels, duel.bound()
+            state.round()
+        state.checkpoint()
+    return state.labels, state.bound()
 
 
 def check_weights(problem: Problem) -> None:
@@ -111,39 +115,46 @@ def improve_by_set_partitioning(
     If it stays far from what is proven, `search` may look for another partition, with whose groups
     they try once more. For some thousand records and k up to 5: the work grows steeply with k.
 
-    >>> improve_by_set_partitioning(Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3), np.array([0, 1, 0, 1, 0, 1]), Watch()).tolist()
+    >>> problem = Problem.of([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 3)
+    >>> start = np.array([0, 1, 0, 1, 0, 1])
+    >>> improve_by_set_partitioning(problem, start, Watch()).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
-    duel = Duel(problem, labels, Listener(watch), IN_SHORT)
-    while not duel.over:
-        if duel.at_the_top:
-            if duel.narrow or search is None:
+    state = BoundSearch(problem, labels, Listener(watch), IN_SHORT)
+    while not state.over:
+        if state.at_the_top:
+            if state.narrow or search is None:
                 break
-            duel.take(search(duel.labels))
-            duel.begin_anew()
+            state.take(search(state.labels))
+            state.begin_anew()
             search = None
-        duel.round()
-        duel.checkpoint()
-    return duel.labels
+        state.round()
+        state.checkpoint()
+    return state.labels
 
 
-class Duel:
+class BoundSearch:
     """A partition, a proof, and the gap between them."""
 
     def __init__(
-        self, problem: Problem, labels: np.ndarray, listener: Listener, pace: Pace = TO_THE_END
+        self,
+        problem: Problem,
+        labels: np.ndarray,
+        listener: Listener,
+        budget: SearchBudget = TO_THE_END,
     ) -> None:
-        self.problem, self.labels, self.listener, self.pace = problem, labels, listener, pace
-        self.proof = Proof(problem.points, problem.k, listener, pace.work)
+        self.problem, self.labels, self.listener, self.budget = problem, labels, listener, budget
+        self.proof = Proof(problem.points, problem.k, listener, budget.proof)
         self.optimal = len(problem.points) < 2 * problem.k or self.proof.sst == 0.0
         self.stuck = False
+        self._tree: tuple[dict[str, Any], list[Cut], float] | None = None
         self._loss = loss_of_partition(problem.points, labels)
         self.begin_anew()
-        self._patience = pace.patience
+        self._patience = budget.patience
         self._rounds = 0
-        if self.proof.climb is not None:
-            self._tell_groups(self.proof.climb)
+        if self.proof.generation is not None:
+            self._add_groups(self.proof.generation)
 
     @property
     def over(self) -> bool:
@@ -153,12 +164,12 @@ class Duel:
         """Let the programs begin with few groups again."""
         self._groups_a_record = FEWEST
         self._easy, self._in_vain = True, 0
-        self._patience = self.pace.patience_again
+        self._patience = self.budget.patience_again
 
     @property
     def at_the_top(self) -> bool:
-        """Whether all programs that look for a better partition have been tried, as far as they
-        are easy.
+        """Return whether all programs that look for a better partition have been tried, as far as
+        they are easy.
         """
         return self._groups_a_record > MOST or self._in_vain >= self._patience
 
@@ -177,10 +188,10 @@ class Duel:
 
     @property
     def narrow(self) -> bool:
-        """Whether partition and proof have come so near that another search would hardly find
-        more.
+        """Return whether partition and proof have come so near that another search would hardly
+        find more.
         """
-        return self.gap <= self.pace.narrow * self.proof.value
+        return self.gap <= self.budget.narrow * self.proof.value
 
     def checkpoint(self) -> None:
         self._rounds += 1
@@ -192,8 +203,8 @@ class Duel:
         loss = loss_of_partition(self.problem.points, labels)
         if loss["SSE"] < self._loss["SSE"] and self._accepts_all(labels):
             self.labels, self._loss = labels, loss
-            if self.proof.climb is not None:
-                self._tell_groups(self.proof.climb)
+            if self.proof.generation is not None:
+                self._add_groups(self.proof.generation)
 
     def round(self) -> None:
         """One step of the proof; once that is done, better partitions from ever more groups; at
@@ -202,108 +213,168 @@ class Duel:
         if self._meets():
             self.optimal = True
             return
-        if self.proof.climb is None:
+        if self.proof.generation is None:
             self.stuck = True
             return
         if not self.proof.finished:
             self.proof.step()
         elif not self.at_the_top:
-            self._climb_ladder(self.proof.climb)
+            self._try_programs(self.proof.generation)
         else:
             before = self.gap
-            self._close(self.proof.climb)
+            self._close(self.proof.generation)
             self.stuck = self.gap >= before and not self.optimal
 
-    def _climb_ladder(self, climb: Climb) -> None:
+    def _try_programs(self, generation: ColumnGeneration) -> None:
         """One more program over known groups, with more of them than the last."""
         before = self._loss["SSE"]
-        groups, all_of_them = self._known(climb, self._groups_a_record)
+        groups, all_of_them = self._known(generation, self._groups_a_record)
         if self._easy:
-            self._easy = self._improve(climb, *groups, ROOT)
+            self._easy = self._improve(generation, *groups, ROOT)
             if self._easy:  # nothing is left to add to a program that had all
                 self._groups_a_record += MOST if all_of_them else STEP
         else:
-            self._improve(climb, *groups, FEW_NODES)
+            self._improve(generation, *groups, FEW_NODES)
             self._groups_a_record += LARGE_STEP
             self._in_vain += 1
             if self._loss["SSE"] < before:
-                self._in_vain, self._patience = 0, self.pace.patience_again
+                self._in_vain, self._patience = 0, self.budget.patience_again
 
     def _meets(self) -> bool:
-        """Whether nothing is left between partition and proof but rounding."""
+        """Return whether nothing is left between partition and proof but rounding."""
         return self.gap <= 1e-11 * self.proof.sst
 
     def bound(self) -> Bound:
-        """What has been proven."""
-        optimum = None
-        if self.optimal:  # pair by pair: no rounded mean can raise it
-            pairwise = math.fsum(costs_of_groups(self.problem.points, *groups_of(self.labels)))
-            optimum = min(self._loss["SSE"], pairwise)
-        return self.proof.bound(optimum)
+        """Return what has been proven: with a certificate of optimality, where there is one."""
+        bound = self.proof.bound()
+        if not self.optimal or bound.optimal:
+            return bound
+        return with_optimum(bound, self.labels, self._optimum(), self._tree)
 
-    def _close(self, climb: Climb) -> None:
-        """One integer program over all groups that a better partition can have, if they can be
-        listed.
+    def _optimum(self) -> float:
+        """Return the SSE of the partition; pair by pair, so that no rounded mean can raise it."""
+        pairwise = math.fsum(costs_of_groups(self.problem.points, *groups_of(self.labels)))
+        return min(self._loss["SSE"], pairwise)
+
+    def _close(self, generation: ColumnGeneration) -> None:
+        """Solve an integer program over all groups that a better partition can have.
+
+        If they can be listed. Where it ends, a branch tree is to show that nothing is better.
         """
-        slack = TOLERANCE * len(self.labels)  # what the other groups of a partition may be below 0
-        room = max(self.gap / self.proof.unit, 0.0) * (1.0 + 1e-9) + slack
-        sets = climb.pricing.sets(
-            climb.best, climb.master.cuts, room, most=LISTED, work=WORK, stop=self.listener
-        )
+        sets = self._list_groups(generation, max(self.gap / self.proof.unit, 0.0))
         if sets.complete and not self.listener():
-            ended = self._improve(climb, sets.members, sets.offsets, NODES)
+            ended = self._improve(generation, sets.members, sets.offsets, NODES)
             self.optimal = ended and self.problem.accept is None
+            if self.optimal:
+                self._branch(generation, sets)
 
-    def _improve(self, climb: Climb, members: np.ndarray, offsets: np.ndarray, nodes: int) -> bool:
+    def _list_groups(self, generation: ColumnGeneration, gap: float) -> Sets:
+        """List all groups whose excess over the best prices is at most the gap."""
+        n = len(self.labels)
+        # what other groups of a partition may be below 0, and what a checker adds for rounding
+        slack = 2.0 * TOLERANCE * n + 3e-9 * self.proof.sst / self.proof.unit
+        return generation.pricing.sets(
+            generation.best,
+            generation.best_cuts,
+            gap * (1.0 + 1e-9) + slack,
+            most=LISTED,
+            work=WORK,
+            stop=self.listener,
+        )
+
+    def _branch(self, generation: ColumnGeneration, sets: Sets) -> None:
+        """Look for a branch tree that proves the partition to be optimal."""
+        n, k, unit = len(self.labels), self.problem.k, self.proof.unit
+        tolerance = TREE_TOLERANCE * self.proof.sst / unit
+        claim = self._optimum() / unit - 3.0 * tolerance
+        if claim <= generation.value - tolerance:
+            return  # the prices prove it by themselves
+        costs = costs_of_groups(generation.points, sets.members, sets.offsets)
+        excess = excess_of_groups(
+            sets.members, sets.offsets, costs, generation.best, generation.best_cuts
+        )
+        near = np.flatnonzero(excess <= claim - generation.value + 4.0 * tolerance + TOLERANCE * n)
+        members, offsets = select_groups(sets.members, sets.offsets, near)
+        search = BranchSearch(
+            n,
+            Listed(members, offsets, costs[near]),
+            generation.best_cuts,
+            claim + (1.5 / k + 0.1) * tolerance,
+            self.listener,
+        )
+        tree = search.run()
+        if tree is None:
+            return
+        penalties = np.zeros(len(search.cuts))
+        penalties[: len(generation.best.penalties)] = generation.best.penalties
+        cuts = [
+            Cut(records, p, penalty)
+            for records, p, penalty in zip(
+                search.cuts.records,
+                search.cuts.parts.tolist(),
+                (penalties * unit).tolist(),
+                strict=True,
+            )
+        ]
+        self._tree = (tree_as_data(tree, unit), cuts, claim * unit)
+
+    def _improve(
+        self, generation: ColumnGeneration, members: np.ndarray, offsets: np.ndarray, nodes: int
+    ) -> bool:
         """Take over the best partition from these groups and the present ones; whether it is
         certain that this is the best.
         """
-        own, own_offsets = groups_of(self.labels)
-        sizes = np.concatenate([np.diff(own_offsets), np.diff(offsets)])
+        present, present_offsets = groups_of(self.labels)
+        sizes = np.concatenate([np.diff(present_offsets), np.diff(offsets)])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        start = np.arange(len(own_offsets) - 1)
-        members, offsets = self._distinct(np.concatenate([own, members]), offsets, len(start))
+        start = np.arange(len(present_offsets) - 1)
+        members, offsets = self._distinct(np.concatenate([present, members]), offsets, len(start))
         chosen, _, ended = best_cover(
-            len(self.labels), members, offsets, costs_of_groups(climb.points, members, offsets),
+            len(self.labels), members, offsets,
+            costs_of_groups(generation.points, members, offsets),
             start=start, node_limit=nodes,
             stop=self.listener, seconds=self.listener.seconds_left(),
         )  # fmt: skip
         if self.listener():
             return False
-        members, offsets = taken(members, offsets, chosen)
+        members, offsets = select_groups(members, offsets, chosen)
         labels = np.empty(len(self.labels), np.int32)
         labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
         self.take(labels)
         return ended
 
-    def _known(self, climb: Climb, per_record: float) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
+    def _known(
+        self, generation: ColumnGeneration, per_record: float
+    ) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
         """Of the groups the proof knows that a better partition can have, those of the least
         excess: so many for each record.
 
         And whether these are all.
         """
-        excess = excess_of(climb)
+        excess = generation.excess(generation.best, generation.best_cuts)
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
-        return taken(climb.master.members, climb.master.offsets, chosen), len(chosen) == len(
-            possible
-        )
+        return select_groups(generation.master.members, generation.master.offsets, chosen), len(
+            chosen
+        ) == len(possible)
 
     def _distinct(
-        self, members: np.ndarray, offsets: np.ndarray, own: int
+        self, members: np.ndarray, offsets: np.ndarray, kept_first: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Without those that come twice or are not allowed; the first `own` groups are kept and
-        lead.
+        """Without those that come twice or are not allowed; the first `kept_first` groups are kept
+        and lead.
         """
         names: set[bytes] = set()
         kept = []
         for g in range(len(offsets) - 1):
             records = members[offsets[g] : offsets[g + 1]]
-            if (name := records.tobytes()) not in names and (g < own or self._accepts(records)):
+            if (name := records.tobytes()) not in names and (
+                g < kept_first or self._accepts(records)
+            ):
                 names.add(name)
                 kept.append(g)
-        return taken(members, offsets, np.array(kept, np.int64))
+        return select_groups(members, offsets, np.array(kept, np.int64))
 
     def _accepts(self, records: np.ndarray) -> bool:
         accept = self.problem.accept
@@ -317,29 +388,6 @@ class Duel:
             self._accepts(members[offsets[g] : offsets[g + 1]]) for g in range(len(offsets) - 1)
         )
 
-    def _tell_groups(self, climb: Climb) -> None:
+    def _add_groups(self, generation: ColumnGeneration) -> None:
         """Make the groups of the partition known to the proof."""
-        members, offsets = groups_of(self.labels)
-        usual = np.flatnonzero(np.diff(offsets) < 2 * self.problem.k)
-        climb.know(*taken(members, offsets, usual))
-
-
-def groups_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The records of each group, in ascending order, and where each group starts.
-
-    >>> [x.tolist() for x in groups_of(np.array([0, 1, 0]))]
-    [[0, 2, 1], [0, 2, 3]]
-    """
-    members = np.argsort(labels, kind="stable").astype(np.int32)
-    return members, np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int64)
-
-
-def excess_of(climb: Climb) -> np.ndarray:
-    """What each group that a climb knows costs above the prices of its best proof."""
-    master = climb.master
-    sizes = np.diff(master.offsets)
-    numbers = np.repeat(np.arange(len(sizes)), sizes)
-    prices = np.bincount(numbers, climb.best.pi[master.members], minlength=len(sizes))
-    cut, column, pairs = master.cuts.held(master.members, master.offsets)
-    penalties = np.bincount(column, climb.best.penalties[cut] * pairs, minlength=len(sizes))
-    return master.costs - prices + penalties
+        generation.know(*usual_groups_of(self.labels, self.problem.k))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.kernels import turning
+from microagg.kernels import principal_axes
 
 
 def covariances(seed: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def covariances(seed: int) -> np.ndarray:
 def test_axes_are_at_right_angles_and_have_the_variances(seed: int) -> None:
     covariance = covariances(seed)
     m = len(covariance)
-    variances, axes = turning.principal(covariance)
+    variances, axes = principal_axes.principal(covariance)
     largest = max(float(variances[0]), 1e-300)
     np.testing.assert_allclose(axes @ axes.T, np.eye(m), atol=1e-13)
     np.testing.assert_allclose(
@@ -37,7 +37,7 @@ def test_axes_are_at_right_angles_and_have_the_variances(seed: int) -> None:
     for axis in axes:
         leading = axis[np.abs(axis) >= 0.999999 * np.abs(axis).max()]
         assert leading[0] > 0.0
-    again = turning.principal(covariance)[1]
+    again = principal_axes.principal(covariance)[1]
     np.testing.assert_array_equal(axes, again)
 
 
@@ -48,7 +48,7 @@ def test_many_columns_that_are_the_same(seed: int) -> None:
     few = rng.integers(0, 9, (6, 4 + seed % 3)) / 3.0
     few = (few - few.mean(axis=0)) / np.maximum(few.std(axis=0), 0.1)
     covariance = np.cov(few[:, rng.integers(0, few.shape[1], 80)].T, bias=True)
-    variances, axes = turning.principal(covariance)
+    variances, axes = principal_axes.principal(covariance)
     np.testing.assert_allclose(axes @ axes.T, np.eye(80), atol=1e-12)
     np.testing.assert_allclose(
         axes @ covariance @ axes.T / variances[0], np.diag(variances) / variances[0], atol=1e-12
@@ -57,7 +57,7 @@ def test_many_columns_that_are_the_same(seed: int) -> None:
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_very_small_and_very_large_variances(size: float) -> None:
-    variances, axes = turning.principal(size * np.array([[2.0, 1.0], [1.0, 2.0]]))
+    variances, axes = principal_axes.principal(size * np.array([[2.0, 1.0], [1.0, 2.0]]))
     np.testing.assert_allclose(variances, [3.0 * size, size], rtol=1e-14)
     np.testing.assert_allclose(axes, np.sqrt(0.5) * np.array([[1.0, 1.0], [1.0, -1.0]]), rtol=1e-14)
 
@@ -67,11 +67,11 @@ def test_moments_and_turns_of_sparse_coordinates(shape: tuple[int, int]) -> None
     rng = np.random.default_rng(shape[0])
     block = np.where(rng.random(shape) < 0.6, 0.0, rng.normal(size=shape))
     first, second = np.zeros(shape[1]), np.zeros((shape[1], shape[1]))
-    turning.add_moments(block[:2].copy(), first, second)
-    turning.add_moments(block[2:].copy(), first, second)
+    principal_axes.add_moments(block[:2].copy(), first, second)
+    principal_axes.add_moments(block[2:].copy(), first, second)
     np.testing.assert_allclose(first, block.sum(axis=0), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(second, np.tril(block.T @ block), rtol=1e-12, atol=1e-12)
     axes, offset = rng.normal(size=(shape[1], 2)), np.array([3.0, -1.0])
     out = np.empty((shape[0], 2))
-    turning.turn(block, offset, axes, out)
+    principal_axes.rotate(block, offset, axes, out)
     np.testing.assert_allclose(out, offset + block @ axes, rtol=1e-12, atol=1e-12)

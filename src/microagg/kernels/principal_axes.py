@@ -9,6 +9,8 @@ Sums go in the order of records and columns, so the axes are the same on every r
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from microagg.kernels.compiling import kernel, part
@@ -41,7 +43,7 @@ def add_moments(block, first, second):
 
 
 @kernel
-def turn(block, offset, axes, out):
+def rotate(block, offset, axes, out):
     """Write offset + block @ axes to `out`; axes are columns."""
     n, m = block.shape
     for i in range(n):
@@ -54,49 +56,51 @@ def turn(block, offset, axes, out):
                     out[i, t] += x * axes[j, t]
 
 
-@kernel
-def principal(covariance):
-    """(m,) variances, the largest first, and (m, m) axes of unit length as rows; signs are fixed
-    by `_fix_sign`.
+def principal(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (m,) variances, the largest first, and (m, m) axes of unit length as rows.
+
+    Signs are fixed: the largest coordinate of an axis is positive.
     """
-    m = covariance.shape[0]
-    matrix = np.empty((m, m))
-    scale = 0.0
-    for j in range(m):
-        scale = max(scale, covariance[j, j])
-    scale = (
-        1.0 if scale == 0.0 else 2.0 ** np.floor(np.log2(scale))
-    )  # keeps squares within the range of float64
-    for i in range(m):
-        for j in range(i + 1):
-            matrix[i, j] = matrix[j, i] = covariance[i, j] / scale
-    off, rows = np.zeros(m), np.zeros((m, m))
-    for j in range(m):
-        rows[j, j] = 1.0
+    m = len(covariance)
+    largest = float(covariance.diagonal().max(initial=0.0))
+    # a power of two keeps squares within the range of float64
+    scale = 1.0 if largest == 0.0 else 2.0 ** (math.frexp(largest)[1] - 1)
+    matrix = np.tril(covariance) / scale
+    above = np.triu_indices(m, 1)
+    matrix[above] = matrix.T[above]
+    diagonal, rows = np.empty(m), np.eye(m)
+    _find_axes(matrix, rows, diagonal, np.zeros(m), np.zeros((3, m)))
+    # sorted here: numba would take longer to compile a sort than all the rest
+    order = np.argsort(-diagonal, kind="mergesort")
+    return np.maximum(diagonal[order], 0.0) * scale, np.ascontiguousarray(rows[order])
+
+
+@kernel
+def _find_axes(matrix, rows, diagonal, off, work):
+    """Turn `rows` to the axes of the matrix and write the variances to `diagonal`; `work` is (3,
+    m) zeros.
+    """
+    m = matrix.shape[0]
     for j in range(m - 2):
-        _reflect(matrix, rows, j)
-    diagonal = np.empty(m)
+        _reflect(matrix, rows, j, work)
     for j in range(m):
         diagonal[j] = matrix[j, j]
         if j + 1 < m:
             off[j] = matrix[j + 1, j]
     _diagonalise(diagonal, off, rows)
-    order = np.argsort(-diagonal, kind="mergesort")
-    variances, axes = np.empty(m), np.empty((m, m))
-    for t in range(m):
-        variances[t] = max(diagonal[order[t]], 0.0) * scale
-        axes[t] = rows[order[t]]
-        _fix_sign(axes[t])
-    return variances, axes
+    for j in range(m):
+        _fix_sign(rows, j)
 
 
 @part
-def _reflect(matrix, rows, j):
+def _reflect(matrix, rows, j, work):
     """Clear column j of the symmetric matrix below its second diagonal, and reflect the rows
     alike.
     """
     m = matrix.shape[0]
-    mirror, product = np.zeros(m), np.zeros(m)
+    mirror, product, shadow = work[0], work[1], work[2]
+    for i in range(m):
+        mirror[i] = product[i] = shadow[i] = 0.0
     squares = 0.0
     for i in range(j + 2, m):
         squares += matrix[i, j] * matrix[i, j]
@@ -119,7 +123,6 @@ def _reflect(matrix, rows, j):
     for i in range(j, m):
         for t in range(j, m):
             matrix[i, t] -= mirror[i] * product[t] + product[i] * mirror[t]
-    shadow = np.zeros(m)
     for i in range(j + 1, m):
         for t in range(m):
             shadow[t] += mirror[i] * rows[i, t]
@@ -179,16 +182,16 @@ def _chase(diagonal, off, rows, low, high):
 
 
 @part
-def _fix_sign(axis):
-    """The first of the largest components becomes positive; components as large but for rounding
-    count as largest.
+def _fix_sign(rows, j):
+    """Make the first of the largest components of an axis positive; those that differ by
+    rounding count as largest.
     """
-    largest = 0.0
-    for x in axis:
-        largest = max(largest, abs(x))
-    for x in axis:
-        if abs(x) >= 0.999999 * largest:
-            if x < 0.0:
-                for t in range(axis.shape[0]):
-                    axis[t] = -axis[t]
+    m, largest = rows.shape[1], 0.0
+    for t in range(m):
+        largest = max(largest, abs(rows[j, t]))
+    for t in range(m):
+        if abs(rows[j, t]) >= 0.999999 * largest:
+            if rows[j, t] < 0.0:
+                for u in range(m):
+                    rows[j, u] = -rows[j, u]
             return

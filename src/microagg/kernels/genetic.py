@@ -107,8 +107,8 @@ def _next_generation(genes, losses, best, k, groups, crossover, mutation, state)
         for child in range(2):
             if c < size:
                 for i in range(n):
-                    own = (i < cut) == (child == 0)
-                    new[c, i] = genes[mother, i] if own else genes[father, i]
+                    from_mother = (i < cut) == (child == 0)
+                    new[c, i] = genes[mother, i] if from_mother else genes[father, i]
                 _mutate(new[c], groups, mutation, state)
                 _repair(new[c], k, groups, state)
                 _number_by_first(new[c], groups)
@@ -119,9 +119,9 @@ def _next_generation(genes, losses, best, k, groups, crossover, mutation, state)
 @part
 def _spin(wheel, state):
     """A chromosome, drawn with a chance in proportion to its fitness."""
-    at = unit(state) * wheel[-1]
+    threshold = unit(state) * wheel[-1]
     for c in range(wheel.shape[0]):
-        if at < wheel[c]:
+        if threshold < wheel[c]:
             return c
     return wheel.shape[0] - 1
 

@@ -64,7 +64,7 @@ def _find_axes(points, frame):
 
 
 @part
-def turn(frame, q, out):
+def rotate(frame, q, out):
     """Write q's turned coordinates to `out`; returns their norm."""
     d = q.shape[0]
     squares = 0.0
@@ -142,12 +142,12 @@ def principal_axes(matrix):
                     abs(ratio) + np.sqrt(1.0 + ratio * ratio)
                 )
                 cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-                _rotate(matrix, axes, p, q, cosine, tangent * cosine)
+                _rotate_pair(matrix, axes, p, q, cosine, tangent * cosine)
     return axes
 
 
 @part
-def _rotate(matrix, axes, p, q, cosine, sine):
+def _rotate_pair(matrix, axes, p, q, cosine, sine):
     d = matrix.shape[0]
     for i in range(d):
         x, y = matrix[i, p], matrix[i, q]

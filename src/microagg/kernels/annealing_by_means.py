@@ -1,57 +1,30 @@
-"""The compiled part of the annealing: trial moves on one region, millions a second.
+"""Trial moves of the annealing, weighed by the means of groups in dense coordinates.
 
-A region is a set of records in complete groups. Its points are padded to a multiple of four
-columns, its groups live in tables with room for 2k - 1 members a group (more where a guarantee
-takes larger ones), and groups that are not in use wait on a stack. A trial draws a record x and a
-record y near it, in another group, and weighs one of
-- an exchange: x moves to y's group, another member of that group takes its place;
-- a shift: x moves to y's group, where sizes allow;
-and now and then, since these keep the number of groups,
-- a dissolution: the members of x's group go to groups near them;
-- a foundation: x and the records nearest to it that their groups can spare form a new group.
-A trial that makes the loss larger by c is accepted with probability exp(-c / T): c is compared with
--T log(u) for a random u.
+The moves and the random numbers are those of `annealing.py`, but for the share of trials that
+dissolve or create a group, and for how far a dissolution looks; only the arithmetic differs: a
+trial costs time in proportion to the columns, and a region needs no table of distances. The method
+`lns` works with it, so that its groups stay what they have always been; tests compare the two.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from microagg.kernels.annealing import FREE, FREE_BEFORE, TOUCHED, WAITING_TIMES
 from microagg.kernels.compiling import kernel, part
+from microagg.kernels.guarantee_tables import falls_short
+from microagg.kernels.judging import exchange_falls_short
 from microagg.kernels.random import next_integer
-from microagg.kernels.standard import falls_short
-from microagg.refine.judging import exchange_falls_short
 
-FREE, TOUCHED, FREE_BEFORE = range(3)  # places in `counts`
-REBUILDING = 48  # of 1024 trials, those that dissolve or found a group
-WAITING_TIMES = 4096
-
-
-def _waiting_times() -> np.ndarray:
-    """-log((i + 1/2) / 4096), in nothing but + - * /, so that it is the same everywhere."""
-    log_2 = 2.0 * sum((1.0 / 3.0) ** t / t for t in range(61, 0, -2))
-    values = []
-    for i in range(WAITING_TIMES):
-        mantissa, exponent = math.frexp((i + 0.5) / WAITING_TIMES)
-        ratio = (mantissa - 1.0) / (mantissa + 1.0)
-        series = 2.0 * sum(ratio**t / t for t in range(61, 0, -2))
-        values.append(-(exponent * log_2 + series))
-    return np.array(values)
-
-
-WAITING = _waiting_times()
+REBUILDING = 48  # of 1024 trials, those that dissolve or create a group
 
 
 @kernel
-def near_lists(columns, length, k):
-    """(the `length` nearest records of each record, the mean of its k - 1 least squared
-    distances).
+def near_lists_of_points(columns, length, k):
+    """List the `length` nearest records of each record; returns them and the mean of the k - 1
+    least distances. `columns` is the transposed matrix of points.
 
-    `columns` is the transposed matrix of points. Of records equal to the record itself only the k
-    that follow it are listed, lest duplicates see nothing but each other. O(n^2 d) time: regions
-    are small.
+    As `annealing.near_lists`, without a table of distances: O(n^2 d) time, O(n) memory.
     """
     d, n = columns.shape
     near = np.empty((n, length), np.int32)
@@ -76,14 +49,14 @@ def near_lists(columns, length, k):
                 equal += 1
                 if equal > k and n - 1 - step >= length - filled:
                     continue
-            place = filled if filled < length else length - 1
+            rank = filled if filled < length else length - 1
             filled = min(filled + 1, length)
-            while place > 0 and nearest[place - 1] > value:
-                nearest[place] = nearest[place - 1]
-                near[i, place] = near[i, place - 1]
-                place -= 1
-            nearest[place] = value
-            near[i, place] = t
+            while rank > 0 and nearest[rank - 1] > value:
+                nearest[rank] = nearest[rank - 1]
+                near[i, rank] = near[i, rank - 1]
+                rank -= 1
+            nearest[rank] = value
+            near[i, rank] = t
         spread[i] = 0.0
         for t in range(min(length, k - 1)):
             spread[i] += nearest[t] / min(length, k - 1)
@@ -91,14 +64,14 @@ def near_lists(columns, length, k):
 
 
 @kernel
-def fill_tables(labels, masses, points, place, members, sizes, means, weights, free, counts):
+def fill_tables(labels, masses, points, slot, members, sizes, means, weights, free, counts):
     """Write a partition (labels 0..g-1) into the tables of groups."""
     for g in range(sizes.shape[0]):
         sizes[g] = 0
     for i in range(labels.shape[0]):
         g = labels[i]
         members[g, sizes[g]] = i
-        place[i] = sizes[g]
+        slot[i] = sizes[g]
         sizes[g] += 1
     counts[FREE] = 0
     for g in range(sizes.shape[0] - 1, -1, -1):
@@ -158,7 +131,7 @@ def _gain_of_leaving(x, g, points, masses, means, weights):
 
 @part
 def _cost_of_exchange(x, a, y, b, points, masses, means, weights):
-    """How much the loss grows when x of group a and y of group b change places."""
+    """Return the growth of the loss when x of group a and y of group b are exchanged."""
     d = points.shape[1]
     w, v = masses[x], masses[y]
     p, q, r, s = 0.0, 0.0, 0.0, 0.0
@@ -197,26 +170,16 @@ def _remember(g, members, sizes, counts, old_groups, old_sizes, old_members):
 
 @part
 def _take_back(
-    points,
-    masses,
-    label,
-    place,
-    members,
-    sizes,
-    means,
-    weights,
-    counts,
-    old_groups,
-    old_sizes,
+    points, masses, label, slot, members, sizes, means, weights, counts, old_groups, old_sizes,
     old_members,
-):
+):  # fmt: skip
     for t in range(counts[TOUCHED]):
         g = old_groups[t]
         sizes[g] = old_sizes[t]
         for m in range(sizes[g]):
             r = old_members[t, m]
             members[g, m] = r
-            place[r] = m
+            slot[r] = m
             label[r] = g
         if sizes[g] > 0:
             _renew(g, points, masses, members, sizes, means, weights)
@@ -225,42 +188,27 @@ def _take_back(
 
 
 @part
-def _leave(x, label, place, members, sizes):
+def _leave(x, label, slot, members, sizes):
     g = label[x]
     last = members[g, sizes[g] - 1]
-    members[g, place[x]] = last
-    place[last] = place[x]
+    members[g, slot[x]] = last
+    slot[last] = slot[x]
     sizes[g] -= 1
 
 
 @part
-def _join(x, g, label, place, members, sizes):
+def _join(x, g, label, slot, members, sizes):
     members[g, sizes[g]] = x
-    place[x] = sizes[g]
+    slot[x] = sizes[g]
     label[x] = g
     sizes[g] += 1
 
 
 @part
 def _dissolve(
-    group,
-    limit,
-    reach,
-    points,
-    masses,
-    near,
-    label,
-    place,
-    members,
-    sizes,
-    means,
-    weights,
-    free,
-    counts,
-    old_groups,
-    old_sizes,
-    old_members,
-):
+    group, limit, reach, points, masses, near, label, slot, members, sizes, means, weights, free,
+    counts, old_groups, old_sizes, old_members,
+):  # fmt: skip
     """Spread the members of a group over groups near them; True if the loss grows by no more
     than the limit.
     """
@@ -283,7 +231,7 @@ def _dissolve(
         if chosen < 0 or growth > limit:
             return False
         _remember(chosen, members, sizes, counts, old_groups, old_sizes, old_members)
-        _join(x, chosen, label, place, members, sizes)
+        _join(x, chosen, label, slot, members, sizes)
         _renew(chosen, points, masses, members, sizes, means, weights)
     sizes[group] = 0
     free[counts[FREE]] = group
@@ -292,8 +240,8 @@ def _dissolve(
 
 
 @part
-def _found(
-    x, limit, k, points, masses, near, label, place, members, sizes, means, weights, free, counts,
+def _create(
+    x, limit, k, points, masses, near, label, slot, members, sizes, means, weights, free, counts,
     old_groups, old_sizes, old_members,
 ):  # fmt: skip
     """Form a group of x and those nearest to it that can be spared; True if the loss grows by no
@@ -312,8 +260,8 @@ def _found(
             continue
         growth -= _gain_of_leaving(r, g, points, masses, means, weights)
         _remember(g, members, sizes, counts, old_groups, old_sizes, old_members)
-        _leave(r, label, place, members, sizes)
-        _join(r, new, label, place, members, sizes)
+        _leave(r, label, slot, members, sizes)
+        _join(r, new, label, slot, members, sizes)
         full = sizes[new] == k
         for side in range(1 + full):
             _renew(new if side else g, points, masses, members, sizes, means, weights)
@@ -329,37 +277,10 @@ def _found(
 
 @kernel
 def run_trials(
-    trials,
-    warmest,
-    coldest,
-    k,
-    reach,
-    rng,
-    waiting,
-    picks,
-    warmth,
-    near,
-    points,
-    masses,
-    label,
-    place,
-    members,
-    sizes,
-    means,
-    weights,
-    free,
-    counts,
-    old_groups,
-    old_sizes,
-    old_members,
-    codes,
-    ordered,
-    known,
-    begins,
-    cumulative,
-    running,
-    asked,
-):
+    trials, warmest, coldest, k, reach, rng, waiting, picks, warmth, near, points, masses, label,
+    slot, members, sizes, means, weights, free, counts, old_groups, old_sizes, old_members, codes,
+    ordered, known, begins, cumulative, running, required,
+):  # fmt: skip
     """Make so many trials while the temperature falls from `warmest` to `coldest`; times
     `warmth` at a record.
 
@@ -373,19 +294,9 @@ def run_trials(
     for trial in range(trials + 1):
         if refused:
             _take_back(
-                points,
-                masses,
-                label,
-                place,
-                members,
-                sizes,
-                means,
-                weights,
-                counts,
-                old_groups,
-                old_sizes,
-                old_members,
-            )
+                points, masses, label, slot, members, sizes, means, weights, counts, old_groups,
+                old_sizes, old_members,
+            )  # fmt: skip
             refused = False
         if trial == trials:
             break
@@ -402,44 +313,14 @@ def run_trials(
             counts[FREE_BEFORE] = counts[FREE]
             if bits >> np.uint64(63):
                 changed = _dissolve(
-                    a,
-                    limit,
-                    reach,
-                    points,
-                    masses,
-                    near,
-                    label,
-                    place,
-                    members,
-                    sizes,
-                    means,
-                    weights,
-                    free,
-                    counts,
-                    old_groups,
-                    old_sizes,
-                    old_members,
-                )
+                    a, limit, reach, points, masses, near, label, slot, members, sizes, means,
+                    weights, free, counts, old_groups, old_sizes, old_members,
+                )  # fmt: skip
             else:
-                changed = _found(
-                    x,
-                    limit,
-                    k,
-                    points,
-                    masses,
-                    near,
-                    label,
-                    place,
-                    members,
-                    sizes,
-                    means,
-                    weights,
-                    free,
-                    counts,
-                    old_groups,
-                    old_sizes,
-                    old_members,
-                )
+                changed = _create(
+                    x, limit, k, points, masses, near, label, slot, members, sizes, means, weights,
+                    free, counts, old_groups, old_sizes, old_members,
+                )  # fmt: skip
             refused = not changed and counts[TOUCHED] > 0
         else:
             bits = next_integer(rng)  # two factors: near ones are drawn more often than far ones
@@ -453,10 +334,10 @@ def run_trials(
                 growth = _cost_of_joining(x, b, points, masses, means, weights)
                 growth -= _gain_of_leaving(x, a, points, masses, means, weights)
             else:
-                slot = np.int64(
+                drawn = np.int64(
                     (((bits >> np.uint64(32)) & low) * np.uint64(sizes[b] - 1)) >> np.uint64(16)
                 )
-                other = members[b, slot]
+                other = members[b, drawn]
                 if other == y:
                     other = members[b, sizes[b] - 1]
                 growth = _cost_of_exchange(x, a, other, b, points, masses, means, weights)
@@ -464,29 +345,17 @@ def run_trials(
             if codes is not None:
                 if changed:
                     changed = not exchange_falls_short(
-                        a,
-                        place[x],
-                        b,
-                        -1 if shift else place[other],
-                        members,
-                        sizes,
-                        listed,
-                        codes,
-                        ordered,
-                        known,
-                        begins,
-                        cumulative,
-                        running,
-                        asked,
-                    )
+                        a, slot[x], b, -1 if shift else slot[other], members, sizes, listed, codes,
+                        ordered, known, begins, cumulative, running, required,
+                    )  # fmt: skip
             if changed:
                 if shift:
-                    _leave(x, label, place, members, sizes)
-                    _join(x, b, label, place, members, sizes)
+                    _leave(x, label, slot, members, sizes)
+                    _join(x, b, label, slot, members, sizes)
                 else:
-                    here, there = place[x], place[other]
-                    members[a, here], members[b, there] = other, x
-                    place[other], place[x] = here, there
+                    slot_x, slot_other = slot[x], slot[other]
+                    members[a, slot_x], members[b, slot_other] = other, x
+                    slot[other], slot[x] = slot_x, slot_other
                     label[x], label[other] = b, a
                 for side in range(2):
                     _renew(b if side else a, points, masses, members, sizes, means, weights)
@@ -495,14 +364,7 @@ def run_trials(
                 g = old_groups[t]
                 if not refused and sizes[g] > 0:
                     refused = falls_short(
-                        members[g],
-                        sizes[g],
-                        codes,
-                        ordered,
-                        known,
-                        begins,
-                        cumulative,
-                        running,
-                        asked,
-                    )
+                        members[g], sizes[g], codes, ordered, known, begins, cumulative, running,
+                        required,
+                    )  # fmt: skip
     counts[TOUCHED] = 0

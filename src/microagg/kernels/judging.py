@@ -2,32 +2,20 @@
 the standard.
 
 Groups are rows of a table of members. `changed` is room to work in; what follows it is the standard
-(`kernels/standard.py`).
+(`kernels/guarantee_tables.py`).
 """
 
 from __future__ import annotations
 
 from microagg.kernels.compiling import part
-from microagg.kernels.standard import falls_short
+from microagg.kernels.guarantee_tables import falls_short
 
 
 @part
 def exchange_falls_short(
-    group,
-    a,
-    other,
-    b,
-    members,
-    sizes,
-    changed,
-    codes,
-    ordered,
-    known,
-    begins,
-    cumulative,
-    running,
-    asked,
-):
+    group, a, other, b, members, sizes, changed, codes, ordered, known, begins, cumulative, running,
+    required,
+):  # fmt: skip
     """Place a of one group goes to the other, place b of that one comes back; -1 is nobody."""
     for side in range(2):
         giver, going, taker, coming = (other, b, group, a) if side else (group, a, other, b)
@@ -35,15 +23,18 @@ def exchange_falls_short(
         if coming >= 0:
             changed[count] = members[taker, coming]
             count += 1
-        if falls_short(changed, count, codes, ordered, known, begins, cumulative, running, asked):
+        if falls_short(
+            changed, count, codes, ordered, known, begins, cumulative, running, required
+        ):
             return True
     return False
 
 
 @part
 def dissolving_falls_short(
-    group, plan, members, sizes, changed, codes, ordered, known, begins, cumulative, running, asked
-):
+    group, plan, members, sizes, changed, codes, ordered, known, begins, cumulative, running,
+    required,
+):  # fmt: skip
     """The members of a group go to the groups that the plan says."""
     for s in range(sizes[group]):
         other, seen = plan[s], False
@@ -56,7 +47,9 @@ def dissolving_falls_short(
             if plan[t] == other:
                 changed[count] = members[group, t]
                 count += 1
-        if falls_short(changed, count, codes, ordered, known, begins, cumulative, running, asked):
+        if falls_short(
+            changed, count, codes, ordered, known, begins, cumulative, running, required
+        ):
             return True
     return False
 

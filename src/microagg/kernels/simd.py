@@ -76,8 +76,8 @@ def _store_and_compare(
 
 def _fold(builder: Any, values: Any, pick: Callable[[Any, Any, Any], Any], neutral: float) -> Any:
     """One number from all lanes, by halves; lanes that are NaN count for nothing."""
-    there = builder.fcmp_ordered("==", values, values)
-    values = builder.select(there, values, ir.Constant(_VECTOR, [neutral] * LANES))
+    not_nan = builder.fcmp_ordered("==", values, values)
+    values = builder.select(not_nan, values, ir.Constant(_VECTOR, [neutral] * LANES))
     half = LANES // 2
     while half:
         order = [(lane + half) % LANES for lane in range(LANES)]
@@ -89,12 +89,14 @@ def _fold(builder: Any, values: Any, pick: Callable[[Any, Any, Any], Any], neutr
     return builder.extract_element(values, ir.Constant(ir.IntType(32), 0))
 
 
-def _squared_distances(context: Any, builder: Any, kinds: Any, blocks: Any, at: Any, w: Any) -> Any:
+def _squared_distances(
+    context: Any, builder: Any, kinds: Any, blocks: Any, offset: Any, w: Any
+) -> Any:
     base = _data(context, builder, kinds[0], blocks)
     point = _data(context, builder, kinds[2], w)
     total = cgutils.alloca_once_value(builder, _ZEROS)
     with cgutils.for_range(builder, _length(context, builder, kinds[2], w)) as loop:
-        x = _load_lanes(builder, base, builder.add(at, builder.mul(loop.index, _WIDTH)))
+        x = _load_lanes(builder, base, builder.add(offset, builder.mul(loop.index, _WIDTH)))
         difference = builder.fsub(x, _spread_item(builder, point, loop.index))
         _add_to(builder, total, builder.fmul(difference, difference))
     return builder.load(total)
@@ -102,7 +104,7 @@ def _squared_distances(context: Any, builder: Any, kinds: Any, blocks: Any, at: 
 
 def _distances_that(relation: str) -> Any:
     @intrinsic
-    def distances(_context, blocks, at, w, limit, out):
+    def distances(_context, blocks, offset, w, limit, out):
         def generate(context, builder, signature, arguments):
             *where, limit, out = arguments
             distances = _squared_distances(context, builder, signature.args, *where)
@@ -115,15 +117,14 @@ def _distances_that(relation: str) -> Any:
     return distances
 
 
-# distances_at_*(blocks, at, w, limit, out): |x - w|^2 of the block's points, into `out`; mask of
-# those that are
-# at most / at least the limit.
+# distances_at_*(blocks, offset, w, limit, out): |x - w|^2 of the block's points, into `out`; mask
+# of those that are at most / at least the limit.
 distances_at_most = _distances_that("<=")
 distances_at_least = _distances_that(">=")
 
 
 @intrinsic
-def largest_distance(_context, blocks, at, w):
+def largest_distance(_context, blocks, offset, w):
     """The largest |x - w|^2 of the block's points; -inf where there is none."""
 
     def generate(context, builder, signature, arguments):
@@ -135,7 +136,7 @@ def largest_distance(_context, blocks, at, w):
 
 def _folded(pick: Callable[[Any, Any, Any], Any], neutral: float) -> Any:
     @intrinsic
-    def fold(_context, array, at):
+    def fold(_context, array, offset):
         def generate(context, builder, signature, arguments):
             base = _data(context, builder, signature.args[0], arguments[0])
             return _fold(builder, _load_lanes(builder, base, arguments[1]), pick, neutral)
@@ -145,28 +146,29 @@ def _folded(pick: Callable[[Any, Any, Any], Any], neutral: float) -> Any:
     return fold
 
 
-# lowest(array, at), highest(array, at): the extreme of sixteen numbers in a row, not counting NaN.
+# lowest(array, offset), highest(array, offset): the extreme of sixteen numbers in a row, not
+# counting NaN.
 lowest = _folded(_smaller, float("inf"))
 highest = _folded(_larger, float("-inf"))
 
 
 @intrinsic
-def box_gaps_at_most(_context, boxes, at, w, limit, out):
+def box_gaps_at_most(_context, boxes, offset, w, limit, out):
     """Squared distance from w to each of a node's boxes, into `out`; mask of those within the
     limit.
     """
 
     def generate(context, builder, signature, arguments):
-        boxes, at, w, limit, out = arguments
+        boxes, offset, w, limit, out = arguments
         base = _data(context, builder, signature.args[0], boxes)
         point = _data(context, builder, signature.args[2], w)
         columns = _length(context, builder, signature.args[2], w)
         total = cgutils.alloca_once_value(builder, _ZEROS)
-        high_rows = builder.add(at, builder.mul(columns, _WIDTH))
+        high_rows = builder.add(offset, builder.mul(columns, _WIDTH))
         with cgutils.for_range(builder, columns) as loop:
             row = builder.mul(loop.index, _WIDTH)
             x = _spread_item(builder, point, loop.index)
-            below = builder.fsub(_load_lanes(builder, base, builder.add(at, row)), x)
+            below = builder.fsub(_load_lanes(builder, base, builder.add(offset, row)), x)
             above = builder.fsub(x, _load_lanes(builder, base, builder.add(high_rows, row)))
             gap = _larger(builder, _larger(builder, below, above), _ZEROS)
             _add_to(builder, total, builder.fmul(gap, gap))
@@ -177,7 +179,7 @@ def box_gaps_at_most(_context, boxes, at, w, limit, out):
 
 
 @intrinsic
-def box_reaches_at_least(_context, boxes, at, slope, rows, constant, limit, out):
+def box_reaches_at_least(_context, boxes, offset, slope, rows, constant, limit, out):
     """The largest |x - q|^2 that each of a node's boxes may hold, into `out`; mask of those that
     reach the limit.
 
@@ -186,17 +188,17 @@ def box_reaches_at_least(_context, boxes, at, slope, rows, constant, limit, out)
     """
 
     def generate(context, builder, signature, arguments):
-        boxes, at, slope, rows, constant, limit, out = arguments
+        boxes, offset, slope, rows, constant, limit, out = arguments
         base = _data(context, builder, signature.args[0], boxes)
         slopes = _data(context, builder, signature.args[2], slope)
         columns = _length(context, builder, signature.args[2], slope)
         row_data = _data(context, builder, signature.args[3], rows)
-        top = builder.add(at, builder.mul(columns, ir.Constant(_INT64, 2 * LANES)))
+        top = builder.add(offset, builder.mul(columns, ir.Constant(_INT64, 2 * LANES)))
         start = builder.fadd(_load_lanes(builder, base, top), _spread(builder, constant))
         total = cgutils.alloca_once_value(builder, start)
         with cgutils.for_range(builder, columns) as loop:
             row = builder.load(builder.gep(row_data, [loop.index]))
-            z = _load_lanes(builder, base, builder.add(at, row))
+            z = _load_lanes(builder, base, builder.add(offset, row))
             _add_to(builder, total, builder.fmul(z, _spread_item(builder, slopes, loop.index)))
         reaches = builder.load(total)
         return _store_and_compare(context, builder, reaches, signature.args[6], out, ">=", limit)
