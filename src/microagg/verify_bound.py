@@ -3,45 +3,65 @@ than this".
 
 This file is meant to be read. It shares no code with the solver that writes certificates, and runs
 alone: `python verify_bound.py CERT DATA` (or `microagg verify-bound CERT DATA`): exit code 0 the
-claim holds, 3 it does not, 2 unreadable.
+claim holds, 3 it does not, 2 unreadable. It is longer than other files so that it stays one.
 
 **What is claimed.** The loss of a grouping is the sum of cost(S) over its groups S, where cost(S)
 is the sum of squared distances of the members to their mean, which equals (1/|S|) Σ_{i<j in S}
 d²_ij. Splitting a group of 2k or more records never raises the loss, so some best grouping has only
 groups with k <= |S| <= 2k-1. A certificate gives a number pi_i for each record, and *cuts*: sets c
-of 2m+1 records with a penalty p_c >= 0. Suppose that for EVERY set S of k to 2k-1 records
+of records, each with a whole number p >= 2 and a penalty q_c >= 0. Suppose that for EVERY set S of
+k to 2k-1 records
 
-    (*)    v(S) = Σ_{i in S} pi_i - Σ_c p_c·floor(|S ∩ c|/2) - cost(S)  <=  0.
+    (*)    v(S) = Σ_{i in S} pi_i - Σ_c q_c·floor(|S ∩ c|/p) - cost(S)  <=  0.
 
 Add (*) over the groups of a grouping. Each record is in one group, and the groups share out the
-2m+1 records of a cut, so that Σ_S floor(|S ∩ c|/2) <= m. Hence loss >= Σ_i pi_i - Σ_c p_c·m,
-whatever the grouping: the claim may not exceed this sum. How pi and cuts were found does not
-matter. All there is to check is (*), and that the data are those of the certificate.
+records of a cut, so that Σ_S floor(|S ∩ c|/p) <= floor(|c|/p). Hence the loss is at least
+L = Σ_i pi_i - Σ_c q_c·floor(|c|/p), whatever the grouping: the claim may not exceed this. How pi
+and cuts were found does not matter. All there is to check is (*), and that the data are those of
+the certificate.
+
+**Without cuts, size k is enough.** Suppose (*) holds up to e for all sets of k records, and take a
+set S of s >= k. Average (*) over all k-subsets of S: each record is in a share k/s of them, each
+pair in k(k-1)/(s(s-1)). With D the sum of the squared distances of all pairs in S:
+(k/s)·Σ_S pi <= (k-1)/(s(s-1))·D + e, so Σ_S pi <= (k-1)/(k(s-1))·D + e·s/k. As s(k-1) <= k(s-1),
+that is at most D/s + e·s/k = cost(S) + e·s/k. Over a grouping the sizes s add up to n, so the
+tolerances add up to e·n/k, as they do below.
 
 **How every S is checked without listing all.** Take one size s. Put on each pair of records the
-weight w_ij = d²_ij/s - (pi_i + pi_j)/(s-1) + Σ_{c holding i and j} p_c/o_c, with o_c the largest
-odd number not above min(2m+1, s). The pairs inside S then sum to w(S) <= -v(S): costs and pi come
-out exactly; t = |S ∩ c| records of a cut make t(t-1)/2 pairs, and t(t-1)/2 divided by o_c is at
-most floor(t/2), because t odd has (t-1)/2·t and t <= o_c, and t even has t/2·(t-1) and t-1 <= o_c.
-So a set that breaks (*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose
-weights to the others (its *star*) sum to the most. The stars sum to 2w(S), so the largest is at
-least 2w(S)/t, and what is left has w <= w(S)·(t-2)/t: negative again. Going on, every S with w(S) <
-0 is reached from a pair with w < 0 by adding one record at a time, through sets that are all
-negative, and each time the record added is the one that would be taken out again. Among equal stars
-the highest record number is taken out, so each set has exactly one set that it comes from and is
-met exactly once. At full size s the sets met are compared with (*) itself. Sets that are not met
-satisfy (*).
+weight w_ij = d²_ij/s - (a_i + a_j)/(s-1) + Σ_{c holding i and j} 2·b_c·q_c, where
+a_i = pi_i + Σ_{c holding i} b_c·q_c·(p-2) and b_c is the least of floor(t/p)/(t(t-p+1)) for
+p <= t <= min(|c|, s). The pairs inside S then sum to w(S) <= -v(S): costs and pi come out exactly,
+and t = |S ∩ c| records of a cut add b_c·q_c·(t(t-1) - (p-2)t) = q_c·b_c·t(t-p+1), which is at most
+q_c·floor(t/p): for t >= p by the choice of b_c, and below p it is not above 0. So a set that breaks
+(*) has w(S) < 0. Now take from a set S of t >= 3 records the member whose weights to the others
+(its *star*) sum to the most. The stars sum to 2w(S), so the largest is at least 2w(S)/t, and what
+is left has w <= w(S)·(t-2)/t: negative again. Going on, every S with w(S) < 0 is reached from a
+pair with w < 0 by adding one record at a time, through sets that are all negative, and each time
+the record added is the one that would be taken out again. Among equal stars the highest record
+number is taken out, so each set has exactly one set that it comes from and is met exactly once. At
+full size s the sets met are compared with (*) itself. Sets that are not met satisfy (*).
+
+**Branches.** A claim c above L needs a *tree*. The loss of a grouping is at least L plus -v(S)
+for each of its groups S. So a grouping that loses less than c has only groups with
+-v(S) < room = c - L. These are listed here, by the same way with room / (number of pairs) taken
+off each weight. An inner node of the tree names two records: in any grouping they are together or
+apart, and there is a branch for either. Each leaf has other pi and penalties (of the same cuts).
+If they satisfy (*) for the listed sets that fit the decisions above the leaf (no group with one of
+two records that are together, or with both of two that are apart), then a grouping that fits them,
+made of listed sets, loses at least the leaf's L. So if no leaf's L is below c, nothing loses less
+than c. Where the certificate has a grouping that loses no more than c, that is an optimum.
 
 **Rounding.** Weights are rounded down to whole multiples of a power of two and kept as 64-bit
 integers, so sums and ties along the way are exact (weights too large to occur in a negative set are
 lowered to `cap` first; lowering a weight only makes more sets be met). What remains is the rounding
 of the weights and of v(S), at most `error`, and it must not exceed half of eps = 1e-9·SST/n. Sets
 are let pass with v(S) up to eps as computed, thus 1.5·eps in truth; a grouping has at most n/k
-groups; so n/k·1.5·eps is taken off the sum.
+groups; so n/k·1.5·eps is taken off each L. A grouping counts as optimal if it loses at most
+1e-8·SST more than what is proven.
 
 **Limits.** Memory is 8n² bytes: not above 20,000 records. Where more than 50 million sets would
-have to be met the answer is "not confirmed". Time is about n nanoseconds times a small factor for
-each set met.
+have to be met, or a million listed, the answer is "not confirmed". Time is about n nanoseconds
+times a small factor for each set met.
 """
 
 from __future__ import annotations
@@ -52,7 +72,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,24 +80,24 @@ import numpy as np
 
 MOST_RECORDS = 20_000
 MOST_SETS = 50_000_000
-CELLS = (
-    1 << 18
-)  # how many numbers an array of one step holds: small enough for the processor's cache
+MOST_LISTED = 1_000_000
+MOST_NODES = 100_000
+OPTIMAL = 1e-8  # of SST
+CELLS = 1 << 18  # numbers in an array of one step: few enough for the processor's cache
 
-Cuts = list[tuple[list[int], float]]  # records and penalty of each
+Cuts = list[tuple[list[int], int, float]]  # records, p and penalty of each
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker found: `worst` is the largest v(S) among the sets compared with (*), 0
-    where none exceeds it.
+    """The checker's answer: `worst` is the largest v(S) that was met, 0 where none exceeds it.
 
     >>> verdict = check_certificate({"format": "something else"}, np.zeros((4, 1)))
     >>> verdict.holds, verdict.reason
-    (False, "the certificate's format is not microagg-bound/1.")
-    >>> print(Verdict(True, "", k=3, records=9, sse=2.5, il=12.5, columns=("age", "rent"), scale="zscore"))
-    Proven: every grouping of these 9 records by 'age', 'rent' (scale zscore) into groups of at least 3 has an information \
-loss of at least 12.5 % (SSE 2.5).
+    (False, "the certificate's format is not microagg-bound/2.")
+    >>> print(Verdict(True, "", k=3, records=9, sse=2.5, il=12.5, columns=("age",), scale="zscore"))
+    Proven: every grouping of these 9 records by 'age' (scale zscore) into groups of at least 3 \
+has an information loss of at least 12.5 % (SSE 2.5).
     """
 
     holds: bool
@@ -93,19 +113,24 @@ loss of at least 12.5 % (SSE 2.5).
     scale: str = ""
     importance: tuple[float, ...] = ()
     """How many times the squared distances of each column count; empty where all count once."""
+    optimal: bool = False
+    """Whether the certificate has a grouping that loses no more than what is proven."""
+    leaves: int = 0
+    """The number of leaves of the certificate's tree; 0 without a tree."""
 
     def __str__(self) -> str:
-        """The answer in one sentence: what is proven of what, or why nothing is."""
+        """Return the answer in one sentence: what is proven of which data, or why nothing is."""
         if not self.holds:
             return f"NOT PROVEN: {self.reason}"
         named = self.columns if isinstance(self.columns, tuple) else None
         columns = f"{self.columns} columns" if named is None else ", ".join(map(repr, named))
         weighed = ", ".join(f"{times:g}" for times in self.importance)
         scale = f"{self.scale}, squares counted {weighed} times" if weighed else self.scale
+        optimal = " The grouping in the certificate is optimal." if self.optimal else ""
         return (
             f"Proven: every grouping of these {self.records} records by {columns} (scale "
-            f"{scale}) into groups of at least "
-            f"{self.k} has an information loss of at least {self.il:.6g} % (SSE {self.sse:.10g})."
+            f"{scale}) into groups of at least {self.k} has an information loss of at least "
+            f"{self.il:.6g} % (SSE {self.sse:.10g}).{optimal}"
         )
 
 
@@ -133,18 +158,20 @@ def verify(certificate: Path, data: Path) -> Verdict:
 
 
 def check_certificate(content: Any, values: np.ndarray) -> Verdict:
-    """Check a certificate that has been read already; `values` are the n x d numbers before
-    scaling.
+    """Check a certificate that has been read already; `values` are the n x d unscaled numbers.
 
-    >>> certificate = {"format": "microagg-bound/1", "k": 2, "records": 4, "pi": [0.25, 0.25, 0.25, 0.25], "cuts": [],
-    ...                "claim": {"sse": 0.999, "il": 99.9 / 101}}
+    >>> certificate = {
+    ...     "format": "microagg-bound/1", "k": 2, "records": 4, "pi": [0.25] * 4, "cuts": [],
+    ...     "claim": {"sse": 0.999, "il": 99.9 / 101},
+    ... }
     >>> values = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> digest = hashlib.sha256(b"4 1\\n" + values.astype("<f8").tobytes()).hexdigest()
-    >>> certificate["data"] = {"columns": None, "scale": "none", "centre": [0.0], "width": [1.0], "digest": digest}
+    >>> certificate["data"] = {"columns": None, "scale": "none", "centre": [0.0], "width": [1.0]}
+    >>> certificate["data"]["digest"] = digest
     >>> check_certificate(certificate, values).holds
     True
     """
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "k": 0,
         "records": 0,
         "sse": math.nan,
@@ -153,29 +180,28 @@ def check_certificate(content: Any, values: np.ndarray) -> Verdict:
         "worst": 0.0,
     }
     try:
-        with np.errstate(
-            all="ignore"
-        ):  # overflow ends in numbers that are not finite, which are refused
-            _check(content, np.ascontiguousarray(values, dtype=np.float64), found)
+        with np.errstate(all="ignore"):  # what overflows is not finite, and refused
+            _check(content, np.ascontiguousarray(values, dtype=np.float64), facts)
     except _RejectedError as rejected:
-        return Verdict(False, str(rejected), **found)
-    return Verdict(True, "the claim holds.", **found)
+        return Verdict(False, str(rejected), **{**facts, "optimal": False})
+    return Verdict(True, "the claim holds.", **facts)
 
 
-def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
+def _check(content: Any, values: np.ndarray, facts: dict[str, Any]) -> None:
     form = _field(content, "format", str)
-    _require(form == "microagg-bound/1", "the certificate's format is not microagg-bound/1.")
+    known = ("microagg-bound/1", "microagg-bound/2")  # in the first, p is 2 throughout
+    _require(form in known, "the certificate's format is not microagg-bound/2.")
     n, k = _field(content, "records", int), _field(content, "k", int)
     claim = _field(content, "claim", dict)
     sse, il = _numbers([claim.get("sse"), claim.get("il")], 2, "claim").tolist()
-    found.update(k=k, records=n, sse=sse, il=il)
+    facts.update(k=k, records=n, sse=sse, il=il)
     pi = _numbers(_field(content, "pi", list), n, "pi")
-    cuts = [_cut(cut, n) for cut in _field(content, "cuts", list)]
+    cuts = [_cut(cut, n, form) for cut in _field(content, "cuts", list)]
     data = _field(content, "data", dict)
     points = _points(data, values, n)
-    found.update(columns=tuple(_columns(data) or ()) or points.shape[1], scale=data["scale"])
+    facts.update(columns=tuple(_columns(data) or ()) or points.shape[1], scale=data["scale"])
     if "importance" in data:
-        found.update(importance=tuple(_field(data, "importance", list)))
+        facts.update(importance=tuple(_field(data, "importance", list)))
     _require(2 <= k <= n <= MOST_RECORDS, f"2 <= k <= records <= {MOST_RECORDS} is asked for.")
 
     sst = float(_costs(points, np.arange(n)[None])[0])
@@ -187,87 +213,221 @@ def _check(content: Any, values: np.ndarray, found: dict[str, Any]) -> None:
         math.isclose(il, expected, rel_tol=1e-9, abs_tol=1e-12),
         "claim.il does not match claim.sse.",
     )
+    if "grouping" in content:
+        loss = _loss(_field(content, "grouping", list), points, k)
+        facts["optimal"] = loss - sse <= OPTIMAL * sst
     if sse <= 0.0:
         return  # true of any grouping
     eps = 1e-9 * sst / n
     if n < 2 * k:  # there is one grouping only: all together
         proven = sst - eps
+    elif content.get("tree") is not None:
+        proven = _proven_by_tree(content["tree"], points, _Prices(pi, cuts), k, sse, eps, facts)
     else:
-        for size in range(k, 2 * k):
-            _check_size(points, pi, cuts, size, eps, found)
-        penalties = [
-            penalty for records, penalty in cuts for _ in range(len(records) // 2)
-        ]  # m times each
-        proven = math.fsum([*pi.tolist(), *(-penalty for penalty in penalties)]) - n / k * 1.5 * eps
+        prices = _Prices(pi, cuts)
+        for size in range(k, 2 * k if any(penalty for _, _, penalty in cuts) else k + 1):
+            for _ in _listed_sets(points, prices, size, 0.0, eps, facts):
+                pass
+        proven = prices.total() - n / k * 1.5 * eps
     _require(sse <= proven, "the claim exceeds what the numbers of the certificate prove.")
 
 
-def _check_size(
-    points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float, found: dict
-) -> None:
-    """Compare every set of this size that might break (*) with (*)."""
-    largest = float(np.abs(pi).max())
-    if size * largest <= eps:
+def _loss(labels: list, points: np.ndarray, k: int) -> float:
+    """Return the loss of a grouping: a number for each record, equal in a group."""
+    n = len(points)
+    proper = len(labels) == n and all(type(label) is int and 0 <= label < n for label in labels)
+    _require(proper, "the certificate has no proper grouping.")
+    groups: dict[int, list[int]] = {}
+    for record, label in enumerate(labels):
+        groups.setdefault(label, []).append(record)
+    _require(min(map(len, groups.values())) >= k, "a group of the grouping has too few records.")
+    return math.fsum(float(_costs(points, np.array([group]))[0]) for group in groups.values())
+
+
+@dataclass
+class _Prices:
+    """The numbers that (*) is about, and for each record the cuts that hold it."""
+
+    pi: np.ndarray
+    cuts: Cuts
+    cuts_of: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cuts_of = [[] for _ in self.pi]
+        for number, (records, _, _) in enumerate(self.cuts):
+            for record in records:
+                self.cuts_of[record].append(number)
+
+    def total(self) -> float:
+        """Return L, what (*) proves."""
+        penalties = [penalty for records, p, penalty in self.cuts for _ in range(len(records) // p)]
+        return math.fsum([*self.pi.tolist(), *(-penalty for penalty in penalties)])
+
+
+def _listed_sets(
+    points: np.ndarray, prices: _Prices, size: int, room: float, eps: float, facts: dict
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Compare all sets of this size that might break (*) with (*); yield those of -v(S) < room.
+
+    As arrays of a row for each set: record numbers, cost, and floor(|S ∩ c|/p) of every cut.
+    """
+    pi, cuts = prices.pi, prices.cuts
+    if room == 0.0 and size * float(np.abs(pi).max()) <= eps:
         return  # no v(S) exceeds eps
-    cuts_of: list[list[int]] = [[] for _ in pi]
-    for number, (records, _) in enumerate(cuts):
-        for record in records:
-            cuts_of[record].append(number)
-    most = max(len(numbers) for numbers in cuts_of)
-    error = (points.shape[1] * size + most + 10) * 2.0**-52 * size * largest
+    shares = [_share(len(records), p, size) * penalty for records, p, penalty in cuts]
+    raised = pi.copy()
+    for number, (records, p, _) in enumerate(cuts):
+        raised[records] += shares[number] * (p - 2)
+    most = max(map(len, prices.cuts_of))
+    largest = size * float(np.abs(raised).max()) + room
+    error = (points.shape[1] * size + most + 10) * 2.0**-52 * largest
     _require(
         error <= eps / 2,
         "the certificate's numbers are too uneven to be checked in double precision.",
     )
-
     # as a table, filled up with the number of a last cut that costs nothing
     table = np.array(
-        [numbers + [len(cuts)] * (most - len(numbers)) for numbers in cuts_of], dtype=np.int64
+        [numbers + [len(cuts)] * (most - len(numbers)) for numbers in prices.cuts_of],
+        dtype=np.int64,
     )
-    penalties = np.array([penalty for _, penalty in cuts] + [0.0])
+    penalties = np.array([penalty for _, _, penalty in cuts] + [0.0])
+    parts = np.array([p for _, p, _ in cuts] + [2])
     step = 1 + CELLS // (len(penalties) + size * (points.shape[1] + most))
-    for sets in _negative_sets(_weights(points, pi, cuts, size, eps), size, found):
+    shift = eps if room == 0.0 else -room - eps
+    weights = _weights(points, raised, cuts, shares, size, shift)
+    for sets in _negative_sets(weights, size, facts):
         for start in range(0, len(sets), step):
             some = sets[start : start + step]
-            places = (
+            entries = (
                 table[some].reshape(len(some), -1) + len(penalties) * np.arange(len(some))[:, None]
             )
-            shared = np.bincount(places.ravel(), minlength=len(some) * len(penalties))  # |S ∩ c|
-            relief = (shared.reshape(len(some), -1) // 2) @ penalties
-            excess = pi[some].sum(axis=1) - relief - _costs(points, some)  # v(S)
-            found["worst"] = max(found["worst"], float(excess.max()))
+            shared = np.bincount(entries.ravel(), minlength=len(some) * len(penalties))  # |S ∩ c|
+            times, costs = shared.reshape(len(some), -1) // parts, _costs(points, some)
+            excess = pi[some].sum(axis=1) - times @ penalties - costs  # v(S)
+            facts["worst"] = max(facts["worst"], float(excess.max()))
             _require(
                 bool((excess <= eps).all()), "some group costs less than the certificate says."
             )
+            near = excess > -room - eps
+            yield some[near], costs[near], times[near, :-1]
 
 
-def _weights(points: np.ndarray, pi: np.ndarray, cuts: Cuts, size: int, eps: float) -> np.ndarray:
-    """w of all pairs, each raised by its part of eps, as integers; 0 on the diagonal. v(S) > eps
-    still makes w(S) < 0.
+def _proven_by_tree(
+    tree: Any, points: np.ndarray, prices: _Prices, k: int, sse: float, eps: float, facts: dict
+) -> float:
+    """Return what the tree proves: at most the claim, where groups of less excess are listed."""
+    n = len(points)
+    tolerance = n / k * 1.5 * eps
+    room = max(sse - prices.total() + tolerance, 0.0) + eps
+    rows, costs, held = [], [], []
+    count = 0
+    for size in range(k, min(2 * k - 1, n) + 1):
+        for some, cost, times in _listed_sets(points, prices, size, room, eps, facts):
+            rows.append(np.pad(some, ((0, 0), (0, 2 * k - 1 - size)), constant_values=n))
+            costs.append(cost)
+            which, cut = np.nonzero(times)
+            held.append((which + count, cut, times[which, cut]))
+            count += len(some)
+            _require(count <= MOST_LISTED, "not confirmed: too many sets would have to be listed.")
+    sets = np.concatenate(rows or [np.empty((0, 2 * k - 1), np.int64)])
+    cost = np.concatenate(costs or [np.empty(0)])
+    entries = (
+        [np.concatenate(x) for x in zip(*held, strict=True)] if held else [np.empty(0, int)] * 3
+    )
+    waiting = [(tree, np.ones(count, dtype=bool))]
+    proven, nodes = sse, 0
+    while waiting:
+        node, fits = waiting.pop()
+        nodes += 1
+        _require(nodes <= MOST_NODES, "not confirmed: the tree has too many nodes.")
+        _require(type(node) is dict, "a node of the tree is not proper.")
+        if "pair" in node:
+            first, second = _pair(node, n)
+            has_first, has_second = (sets == first).any(axis=1), (sets == second).any(axis=1)
+            _require("together" in node and "apart" in node, "a node of the tree lacks a branch.")
+            waiting.append((node["together"], fits & (has_first == has_second)))
+            waiting.append((node["apart"], fits & ~(has_first & has_second)))
+        else:
+            proven = min(
+                proven, _proven_by_leaf(node, prices, sets, cost, entries, fits, eps) - tolerance
+            )
+            facts["leaves"] = facts.get("leaves", 0) + 1
+    return proven
+
+
+def _pair(node: dict, n: int) -> tuple[int, int]:
+    """Return the two different records of an inner node."""
+    pair = _field(node, "pair", list)
+    proper = len(pair) == 2 and all(type(x) is int and 0 <= x < n for x in pair)
+    _require(proper and pair[0] != pair[1], "a node of the tree has no proper pair.")
+    return pair[0], pair[1]
+
+
+def _proven_by_leaf(
+    node: dict,
+    prices: _Prices,
+    sets: np.ndarray,
+    costs: np.ndarray,
+    held: list[np.ndarray],
+    fits: np.ndarray,
+    eps: float,
+) -> float:
+    """Return the L of a leaf, after comparing all sets that fit with (*)."""
+    n = len(prices.pi)
+    pi = _numbers(_field(node, "pi", list), n, "pi of a leaf")
+    penalties = _numbers(_field(node, "penalties", list), len(prices.cuts), "penalties of a leaf")
+    _require(bool((penalties >= 0.0).all()), "a penalty of a leaf is negative.")
+    largest = sets.shape[1] * (float(np.abs(pi).max()) + float(penalties.sum()))
+    largest += float(costs.max(initial=0.0))
+    # a sum of at most as many numbers as a set has records and touches cuts
+    terms = 2 * sets.shape[1] + max(map(len, prices.cuts_of)) * sets.shape[1] + 10
+    _require(terms * 2.0**-52 * largest <= eps / 2, "the numbers of a leaf are too uneven.")
+    which, cut, times = held
+    relief = np.bincount(which, times * penalties[cut], minlength=len(sets))
+    excess = np.append(pi, 0.0)[sets].sum(axis=1) - relief - costs
+    _require(bool((excess[fits] <= eps).all()), "some group costs less than a leaf says.")
+    cuts = [
+        (records, p, q) for (records, p, _), q in zip(prices.cuts, penalties.tolist(), strict=True)
+    ]
+    return _Prices(pi, cuts).total()
+
+
+def _share(records: int, p: int, size: int) -> float:
+    """b of a cut: the least of floor(t/p) / (t(t-p+1)), a little lower; 0 where no set of this size
+    can hold p of its records.
+    """
+    ratios = [(t // p) / (t * (t - p + 1)) for t in range(p, min(records, size) + 1)]
+    return min(ratios, default=0.0) * (1.0 - 1e-15)
+
+
+def _weights(
+    points: np.ndarray, pi: np.ndarray, cuts: Cuts, shares: list[float], size: int, shift: float
+) -> np.ndarray:
+    """Return w of all pairs, each raised by its part of `shift`, as integers; 0 on the diagonal.
+
+    pi: the a of the text above. v(S) > shift still makes w(S) < 0.
     """
     n, d = points.shape
     pairs = size * (size - 1) // 2
-    cap = pairs * 2.0 * float(np.abs(pi).max()) / (size - 1)  # no weight is below -cap/pairs
+    # no weight is below -cap/pairs
+    cap = pairs * 2.0 * float(np.abs(pi).max()) / (size - 1) + max(-shift, 0.0)
     scale = 2.0 ** (60 - math.frexp(cap * pairs)[1])
     weights = np.empty((n, n), dtype=np.int64)
     for low in range(0, n, 256):
         rows = slice(low, low + 256)
         squares = sum((points[rows, j, None] - points[None, :, j]) ** 2 for j in range(d))
-        block = squares / size - (pi[rows, None] + pi[None, :]) / (size - 1) + eps / pairs
+        block = squares / size - (pi[rows, None] + pi[None, :]) / (size - 1) + shift / pairs
         weights[rows] = np.floor(np.minimum(block, cap) * scale)
-    for records, penalty in cuts:
-        odd = (min(len(records), size) - 1) // 2 * 2 + 1
-        share = math.floor(min(penalty / odd, cap) * scale)
+    for (records, _, _), part in zip(cuts, shares, strict=True):
+        share = math.floor(min(2.0 * part, cap) * scale)
         inside = np.ix_(records, records)
         weights[inside] = np.minimum(weights[inside] + share, math.floor(cap * scale))
     np.fill_diagonal(weights, 0)
     return weights
 
 
-def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.ndarray]:
-    """All sets of `size` records with w(S) < 0, each once: arrays of a row of record numbers per
-    set.
-    """
+def _negative_sets(weights: np.ndarray, size: int, facts: dict) -> Iterator[np.ndarray]:
+    """Yield all sets of `size` records with w(S) < 0, each once, as rows of record numbers."""
     step = 1 + CELLS // len(weights)
     for low in range(0, len(weights), step):
         first, second = np.nonzero(np.triu(weights[low : low + step] < 0, low + 1))
@@ -277,9 +437,9 @@ def _negative_sets(weights: np.ndarray, size: int, found: dict) -> Iterator[np.n
             if len(sets) > step:
                 waiting.append((sets[step:], totals[step:]))
                 sets, totals = sets[:step], totals[:step]
-            found["sets_examined"] += len(sets)
+            facts["sets_examined"] += len(sets)
             _require(
-                found["sets_examined"] <= MOST_SETS,
+                facts["sets_examined"] <= MOST_SETS,
                 "not confirmed: too many sets would have to be met.",
             )
             if len(sets) and sets.shape[1] == size:
@@ -315,8 +475,8 @@ def _costs(points: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
-    """The scaled points, after making sure that data and scaling are those that the certificate
-    names.
+    """Return the scaled points, after making sure that data and scaling are those that the
+    certificate names.
     """
     _require(values.ndim == 2 and len(values) == n, "the data have another number of records.")
     d = values.shape[1]
@@ -346,7 +506,7 @@ def _points(data: dict[str, Any], values: np.ndarray, n: int) -> np.ndarray:
 
 
 def _mean_places(column: np.ndarray) -> np.ndarray:
-    """The place of each value among all, from 1; equal values share the mean of their places."""
+    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
     ordered = np.sort(column)
     first = np.searchsorted(ordered, column, side="left")
     after = np.searchsorted(ordered, column, side="right")
@@ -405,14 +565,15 @@ def _columns(data: dict[str, Any]) -> list[str] | None:
     return columns
 
 
-def _cut(cut: Any, n: int) -> tuple[list[int], float]:
+def _cut(cut: Any, n: int, form: str) -> tuple[list[int], int, float]:
     records = _field(cut, "records", list)
+    p = 2 if form == "microagg-bound/1" else _field(cut, "p", int)
     proper = all(type(record) is int and 0 <= record < n for record in records)
-    proper = proper and len(set(records)) == len(records) and len(records) in range(3, 1000, 2)
-    _require(proper, "a cut is not a set of 3, 5, 7, ... or 999 records.")
+    proper = proper and len(set(records)) == len(records) and 2 <= p <= len(records) <= 999
+    _require(proper, "a cut is not a set of at most 999 records, of 2 or more for each part.")
     penalty = float(_numbers([cut.get("penalty")], 1, "penalty")[0])
     _require(penalty >= 0.0, "a penalty is negative.")
-    return records, penalty
+    return records, p, penalty
 
 
 def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
@@ -431,7 +592,8 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
             lines = list(file)
         rows = [row for row in csv.reader(lines, delimiter=max(",;\t", key=lines[0].count)) if row]
         counted = [
-            str(place) for place in range(columns is not None, len(rows[0]) + (columns is not None))
+            str(number)
+            for number in range(columns is not None, len(rows[0]) + (columns is not None))
         ]
         # columns that are named 1, 2, 3 and not in the first row are those of a file without a
         # header
@@ -440,8 +602,8 @@ def _read_values(path: Path, columns: list[str] | None) -> np.ndarray:
         )
         header = counted if nameless else rows.pop(0)
         if all(header.count(name) == 1 for name in columns or header):
-            places = [header.index(name) for name in columns or header]
-            return np.array([[float(row[place]) for place in places] for row in rows])
+            chosen = [header.index(name) for name in columns or header]
+            return np.array([[float(row[number]) for number in chosen] for row in rows])
     except Exception:  # whatever a library says may quote a value
         raise UnreadableError(
             f"{path.name} cannot be read as numbers; give the certificate's data."

@@ -90,7 +90,7 @@ def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certifi
     n, sse, rng = len(points), honest["claim"]["sse"], np.random.default_rng(len(points))
     unit = sse / n
     proven = sum(honest["pi"]) - sum(
-        cut["penalty"] * (len(cut["records"]) // 2) for cut in honest["cuts"]
+        cut["penalty"] * (len(cut["records"]) // cut["p"]) for cut in honest["cuts"]
     )
     room = 2e-9 * total_squares(points)
 
@@ -137,7 +137,7 @@ def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certifi
         ("k", 1),
         ("k", n + 1),
         ("k", True),
-        ("format", "microagg-bound/2"),
+        ("format", "microagg-bound/3"),
     ):
         changed = fresh()
         changed[name] = value
@@ -175,7 +175,7 @@ def test_penalties_that_matter_cannot_be_dropped(solved):
                 continue
             changed = copy.deepcopy(honest)
             changed["cuts"].remove(cut)
-            gain = cut["penalty"] * (len(cut["records"]) // 2)
+            gain = cut["penalty"] * (len(cut["records"]) // cut["p"])
             with_claim(changed, points, honest["claim"]["sse"] + gain)
             assert not check_certificate(changed, points).holds
             tried += 1
@@ -258,7 +258,9 @@ def test_a_claim_leaves_room_for_rounding(k: int) -> None:
     values = np.random.default_rng(k).normal(size=(12, 2))
     certificate = lower_bound(values, k, time_limit=None).certificate()
     sst = float(((values - values.mean(axis=0)) ** 2).sum())
-    penalties = sum(cut["penalty"] * (len(cut["records"]) // 2) for cut in certificate["cuts"])
+    penalties = sum(
+        cut["penalty"] * (len(cut["records"]) // cut["p"]) for cut in certificate["cuts"]
+    )
     whole, room = math.fsum(certificate["pi"]) - penalties, 12 / k * 1.5 * 1e-9 * sst / 12
     for part, holds in ((1.05, True), (0.9, False), (0.0, False)):
         sse = whole - part * room

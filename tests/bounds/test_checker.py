@@ -95,10 +95,8 @@ def test_the_verdict_is_that_of_the_oracle(seed: int):
         changed[moved] += rng.choice([-1.0, 1.0], len(moved)) * unit * 10.0 ** rng.uniform(-5, -1)
         if other and rng.random() < 0.5:
             place = int(rng.integers(len(other)))
-            other[place] = (
-                other[place][0],
-                other[place][1] * float(rng.choice([0.0, 0.5, 0.99, 1.5])),
-            )
+            factor = float(rng.choice([0.0, 0.5, 0.99, 1.5]))
+            other[place] = (*other[place][:2], other[place][2] * factor)
         perturbed = make(values, k, changed, other, scale)
         assert check_certificate(perturbed, values).holds == oracle(points, perturbed)
     raised = pi + unit * 1e-6 * (
@@ -188,3 +186,74 @@ def test_each_scale_is_recognised_and_no_other_passes_for_it(scale: str):
     for other in {"zscore", "minmax", "robust", "none", "rank"} - {scale}:
         certificate["data"]["scale"] = other
         assert not check_certificate(certificate, values).holds
+
+
+# Floor cuts.
+
+
+def floor_case(seed: int) -> tuple[np.ndarray, int, np.ndarray, list]:
+    """Values, k, and the best prices and penalties with cuts of p = 2, 3 and 4."""
+    rng = np.random.default_rng(1000 + seed)
+    k = 2 + seed % 3
+    n = int(rng.integers(2 * k, 11))
+    values = small_values(rng, n)
+    sizes = [(4, 2), (3, 3), (5, 3), (5, 3), (6, 3), (6, 4), (7, 4), (7, 2), (8, 3)] * 3
+    drawn = {
+        (tuple(sorted(rng.choice(n, s, replace=False).tolist())), p) for s, p in sizes if s <= n
+    }
+    ordered = sorted(drawn)
+    pi, cuts = tight(values, k, [c for c, _ in ordered], parts=[p for _, p in ordered])
+    return values, k, pi, cuts
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_with_floor_cuts_the_verdict_is_that_of_the_oracle(seed: int):
+    values, k, pi, cuts = floor_case(seed)
+    rng, n, unit = np.random.default_rng(seed), len(values), total_squares(values) / len(values)
+    honest = make(values, k, pi, cuts)
+    assert oracle(values, honest)
+    verdict = check_certificate(honest, values)
+    assert verdict.holds, verdict.reason
+    for _ in range(4):
+        changed, other = pi.copy(), list(cuts)
+        changed[int(rng.integers(n))] += (
+            float(rng.choice([-1.0, 1.0])) * unit * 10.0 ** rng.uniform(-5, -1)
+        )
+        if other:
+            place = int(rng.integers(len(other)))
+            records, p, penalty = other[place]
+            p = int(np.clip(p + rng.integers(-1, 2), 2, len(records)))
+            other[place] = (records, p, penalty * float(rng.choice([0.5, 0.99, 1.0, 1.5])))
+        perturbed = make(values, k, changed, other)
+        assert check_certificate(perturbed, values).holds == oracle(values, perturbed)
+
+
+def test_tampered_floor_cuts_are_refused():
+    tampered = 0
+    for seed in range(60):
+        values, k, pi, cuts = floor_case(seed)
+        honest = make(values, k, pi, cuts)
+        if honest["claim"]["sse"] <= 1e-6 * total_squares(values):
+            continue
+        assert not check_certificate(make(values, k, pi * 1.001, cuts), values).holds
+        raised = {**honest, "claim": claim_of(values, honest["claim"]["sse"] * 1.0001)}
+        assert not check_certificate(raised, values).holds
+        if not cuts:
+            continue
+        lower = make(values, k, pi, [(records, p, 0.9 * penalty) for records, p, penalty in cuts])
+        assert not check_certificate(lower, values).holds
+        more = [(records, min(p + 1, len(records)), penalty) for records, p, penalty in cuts]
+        if any(p != other for (_, p, _), (_, other, _) in zip(cuts, more, strict=True)):
+            certificate = make(values, k, pi, more)
+            assert check_certificate(certificate, values).holds == oracle(values, certificate)
+            tampered += not check_certificate(certificate, values).holds
+    assert tampered > 10
+
+
+def test_certificates_of_the_first_format_are_still_read():
+    values, certificate = tight_with_cuts()
+    old = {**certificate, "format": "microagg-bound/1"}
+    old["cuts"] = [{"records": c["records"], "penalty": c["penalty"]} for c in certificate["cuts"]]
+    assert check_certificate(old, values).holds
+    without = {**old, "format": "microagg-bound/2"}
+    assert not check_certificate(without, values).holds

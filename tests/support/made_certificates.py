@@ -13,7 +13,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-Cut = tuple[tuple[int, ...], float]
+Cut = tuple[tuple[int, ...], int, float]  # records, p and penalty
 Certificate = dict[str, Any]
 
 
@@ -46,17 +46,18 @@ def costs_of(points: np.ndarray, sets: np.ndarray) -> np.ndarray:
     return ((sets @ squared_distances(points)) * sets).sum(axis=1) / 2.0 / sets.sum(axis=1)
 
 
-def reliefs_of(sets: np.ndarray, cut_sets: list[tuple[int, ...]]) -> np.ndarray:
-    """floor(|S and c| / 2) for every set and cut."""
-    columns = [sets[:, list(records)].sum(axis=1) // 2 for records in cut_sets]
+def reliefs_of(sets: np.ndarray, cut_sets: list[tuple[int, ...]], parts: list[int]) -> np.ndarray:
+    """floor(|S and c| / p) for every set and cut."""
+    columns = [
+        sets[:, list(records)].sum(axis=1) // p for records, p in zip(cut_sets, parts, strict=True)
+    ]
     return np.column_stack(columns) if columns else np.zeros((len(sets), 0))
 
 
 def largest_violation(points: np.ndarray, k: int, pi: np.ndarray, cuts: list[Cut]) -> float:
     sets = all_sets(len(points), k)
-    relief = reliefs_of(sets, [records for records, _ in cuts]) @ np.array(
-        [penalty for _, penalty in cuts]
-    )
+    relief = reliefs_of(sets, [records for records, _, _ in cuts], [p for _, p, _ in cuts])
+    relief = relief @ np.array([penalty for _, _, penalty in cuts])
     return float((sets @ pi - relief - costs_of(points, sets)).max())
 
 
@@ -70,8 +71,8 @@ def oracle(points: np.ndarray, certificate: Certificate) -> bool:
     if len(points) < 2 * k:
         return claim <= sst * (1.0 - 1e-10)
     pi = np.array(certificate["pi"])
-    cuts = [(tuple(cut["records"]), cut["penalty"]) for cut in certificate["cuts"]]
-    proven = pi.sum() - sum(penalty * (len(records) // 2) for records, penalty in cuts)
+    cuts = [(tuple(cut["records"]), cut.get("p", 2), cut["penalty"]) for cut in certificate["cuts"]]
+    proven = pi.sum() - sum(penalty * (len(records) // p) for records, p, penalty in cuts)
     holds = largest_violation(points, k, pi, cuts) <= 1e-9 * sst / len(points)
     return holds and claim <= proven - 0.9e-9 * sst
 
@@ -110,9 +111,9 @@ def make(
     cuts = cuts or []
     centre, width = scaled(values, scale)
     points = (values - centre) / width
-    proven = math.fsum(pi) - sum(penalty * (len(records) // 2) for records, penalty in cuts)
+    proven = math.fsum(pi) - sum(penalty * (len(records) // p) for records, p, penalty in cuts)
     return {
-        "format": "microagg-bound/1",
+        "format": "microagg-bound/2",
         "k": k,
         "records": len(values),
         "claim": claim_of(points, proven - 1e-9 * total_squares(points)),
@@ -125,7 +126,8 @@ def make(
         },
         "pi": [float(number) for number in pi],
         "cuts": [
-            {"records": list(records), "penalty": float(penalty)} for records, penalty in cuts
+            {"records": list(records), "p": p, "penalty": float(penalty)}
+            for records, p, penalty in cuts
         ],
     }
 
@@ -137,7 +139,11 @@ def instant(points: np.ndarray, k: int) -> np.ndarray:
 
 
 def tight(
-    points: np.ndarray, k: int, cut_sets: list[tuple[int, ...]] | None = None, overlooked: int = 0
+    points: np.ndarray,
+    k: int,
+    cut_sets: list[tuple[int, ...]] | None = None,
+    overlooked: int = 0,
+    parts: list[int] | None = None,
 ) -> tuple[np.ndarray, list[Cut]]:
     """The best pi and penalties: the linear program over all sets, then lowered by what the
     solver's tolerance left.
@@ -146,12 +152,13 @@ def tight(
     error.
     """
     cut_sets = cut_sets or []
+    parts = parts or [2] * len(cut_sets)
     n, infinity = len(points), highspy.kHighsInf
     sets = all_sets(n, k)
     sets = sets[sets.sum(axis=1) != overlooked]
-    rows = np.hstack([sets, -reliefs_of(sets, cut_sets)])
+    rows = np.hstack([sets, -reliefs_of(sets, cut_sets, parts)])
     filled = rows != 0.0
-    gain = np.array([1.0] * n + [-float(len(records) // 2) for records in cut_sets])
+    gain = np.array([1.0] * n + [-float(len(c) // p) for c, p in zip(cut_sets, parts, strict=True)])
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     for place, factor in enumerate(gain):
@@ -173,7 +180,7 @@ def tight(
     assert model.getModelStatus() == highspy.HighsModelStatus.kOptimal
     solution = np.array(model.getSolution().col_value)
     cuts = [
-        (records, float(p)) for records, p in zip(cut_sets, solution[n:], strict=True) if p > 1e-9
+        (c, p, float(x)) for c, p, x in zip(cut_sets, parts, solution[n:], strict=True) if x > 1e-9
     ]
     pi = solution[:n]
     if overlooked:

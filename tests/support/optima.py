@@ -67,8 +67,8 @@ def proves(points, bound):
         return bound.certified_sse <= sst
     for s in range(k, min(2 * k - 1, n) + 1):
         for c in itertools.combinations(range(n), s):
-            held = sum(p * (len(set(c) & set(records)) // 2) for records, p in bound.cuts)
+            held = sum(x * (len(set(c) & set(records)) // p) for records, p, x in bound.cuts)
             if bound.pi[list(c)].sum() - held > cost(points, c) + 1e-12 * sst:
                 return False
-    total = bound.pi.sum() - sum(p * (len(records) // 2) for records, p in bound.cuts)
-    return all(p > 0.0 for _, p in bound.cuts) and bound.certified_sse <= max(total, 0.0)
+    total = bound.pi.sum() - sum(x * (len(records) // p) for records, p, x in bound.cuts)
+    return all(x > 0.0 for _, _, x in bound.cuts) and bound.certified_sse <= max(total, 0.0)

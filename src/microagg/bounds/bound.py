@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,18 @@ from microagg.files.commit.writing import check_unwritable, write_text
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells
+from microagg.verify_bound import check_certificate
 
-FORMAT = "microagg-bound/1"
+FORMAT = "microagg-bound/2"
 BEGINNING = b'{"format": "microagg-bound/'
 ENUMERATED = "everything enumerated"
 CUT = "optimal cut"
+BRANCHES = "branches"
 OF_MIXED = (
     "the bound is for the variation within groups on the encoding of the columns "
     "(IL_within), not for what is released: "
-    "modes, medians and rounding lose more"
+    "modes, medians and rounding lose more. It has no certificate: the checker stands alone and "
+    "reads plain numbers only"
 )
 SAFETY = 1e-9  # of the total sum of squares: more than all rounding here and in a checker
 NO_CERTIFICATE = (
@@ -35,15 +38,23 @@ NO_CERTIFICATE = (
 )
 
 
+class Cut(NamedTuple):
+    """A floor cut of a proof: groups that hold h of the records count floor(h / p) times the
+    penalty.
+    """
+
+    records: tuple[int, ...]
+    p: int
+    penalty: float
+
+
 @dataclass(frozen=True)
 class Bound:
     """A loss that no partition of the points into groups of at least k can go below.
 
     `pi` and `cuts` prove `certified_sse` to anybody: for every set S of k to 2k - 1 records, the pi
-    of its members, less each cut's penalty times half (rounded down) the number of the cut's
-    records in S, add up to no more than the SSE of S. Where an integer program over all groups left
-    in question has shown that a partition is optimal, or where one column alone varies, whose
-    optimal cut no partition beats, `sse` is its loss, and the certificate proves a little less.
+    of its members, less each cut's penalty times floor(h / p), where S holds h of the cut's
+    records, add up to no more than the SSE of S. With a `tree`, its leaves prove it.
 
     >>> from microagg.bounds.lower import lower_bound
     >>> bound = lower_bound([[0.0], [1.0], [10.0], [11.0]], k=2)
@@ -58,33 +69,39 @@ class Bound:
     il: float
     """The same in percent of the total sum of squares."""
     certified_sse: float
-    """What `pi` and `cuts` prove by themselves."""
+    """The SSE that the certificate proves: `sse`, or less where that is the solver's word."""
     certified_il: float
     pi: np.ndarray = dataclasses.field(repr=False)
     """A number for each record."""
-    cuts: tuple[tuple[tuple[int, ...], float], ...] = dataclasses.field(repr=False)
-    """Sets of an odd number of records, each with its penalty."""
+    cuts: tuple[Cut, ...] = dataclasses.field(repr=False)
+    """Sets of records, each with the p that it counts by and its penalty."""
     method: str
-    """How it was found: "one group", "optimal cut", "instant", "columns", "columns and cuts" or
-    "everything enumerated".
+    """The source of the bound: "one group", "optimal cut", "instant", "columns", "columns and
+    cuts", "branches" or "everything enumerated".
     """
     optimal: bool
-    """Whether `sse` is the optimum: the partition that was found, or the optimal cut of one
-    column, loses no more.
+    """Whether `sse` is shown to be the optimum: by a certificate that was checked, or by the
+    theorem on one column (`method` is "optimal cut").
     """
     points: np.ndarray = dataclasses.field(repr=False)
     data: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
-    """How the points came from a table: columns, scale, centre, width and the digest of the
-    values.
-    """
+    """The table that the points came from: columns, scale, centre, width and the values' digest."""
     mixed: bool = False
     """Whether the table has other columns than plain numbers: `OF_MIXED` says what the bound is
     for then.
     """
+    solver_optimal: bool = False
+    """Whether an integer program over all groups left in question ended with `sse`: the solver's
+    word, which the certificate does not prove.
+    """
+    labels: np.ndarray | None = dataclasses.field(default=None, repr=False)
+    """An optimal partition, where one is known."""
+    tree: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
+    """The branch tree of the certificate, as plain data."""
 
     def gap(self, labels: Any) -> float:
-        """How far the loss of a partition is above the bound, in percent of the bound; values
-        are not rounded yet.
+        """Return how far the loss of a partition is above the bound, in percent of the bound;
+        values are not rounded yet.
 
         Everything that tells of a gap tells of this one: rounding what is released is no fault of
         the groups.
@@ -113,7 +130,7 @@ class Bound:
         if self.mixed:
             raise InputError(NO_CERTIFICATE)
         data = self.data or _data(self.points, None, Space.fit(self.points, "none"))
-        return {
+        content = {
             "format": FORMAT,
             "k": self.k,
             "records": self.n,
@@ -121,9 +138,15 @@ class Bound:
             "data": data,
             "pi": self.pi.tolist(),
             "cuts": [
-                {"records": list(records), "penalty": penalty} for records, penalty in self.cuts
+                {"records": list(cut.records), "p": cut.p, "penalty": cut.penalty}
+                for cut in self.cuts
             ],
         }
+        if self.labels is not None:
+            content["grouping"] = self.labels.tolist()
+        if self.tree is not None:
+            content["tree"] = self.tree
+        return content
 
     def save(self, path: str | Path) -> None:
         """Write the certificate, whole or not at all, readable by its owner only."""
@@ -153,10 +176,12 @@ def check_certificate_of(cells: Cells) -> None:
 
 
 def _can_be_certified(cells: Cells) -> bool:
-    """Whether all columns are plain numbers: a checker that stands alone would have to read all
-    else as we do.
+    """Return whether all columns are plain numbers: a checker that stands alone would have to read
+    all else as we do.
     """
-    return cells.is_plain and not any(each.unit or each.origin != 0 for each in cells.variables)
+    return cells.is_plain and not any(
+        column.unit or column.origin != 0 for column in cells.variables
+    )
 
 
 def check_certificate_place(path: Path) -> None:
@@ -188,16 +213,14 @@ def bound_from(
     points: np.ndarray,
     k: int,
     pi: np.ndarray,
-    cuts: list[tuple[tuple[int, ...], float]],
+    cuts: list[Cut],
     method: str,
     optimum: float | None = None,
 ) -> Bound:
-    """A bound from numbers that prove one; `optimum` is the loss of a partition that was shown
-    to be the best.
-    """
+    """Return a bound from numbers that prove one; `optimum` is a loss that is known to be least."""
     n, sst = len(points), total_squares(points)
-    kept = tuple((records, penalty) for records, penalty in cuts if penalty > 0.0)
-    terms = [*pi.tolist(), *(-penalty * (len(records) // 2) for records, penalty in kept)]
+    kept = tuple(cut for cut in cuts if cut.penalty > 0.0)
+    terms = [*pi.tolist(), *(-cut.penalty * (len(cut.records) // cut.p) for cut in kept)]
     certified = max(math.fsum(terms) - SAFETY * sst, 0.0)
     proven = certified if optimum is None else max(certified, optimum * (1.0 - 1e-12))
     share = 100.0 / sst if sst > 0.0 else 0.0
@@ -213,4 +236,33 @@ def bound_from(
         method,
         optimum is not None,
         points,
+    )
+
+
+def with_optimum(
+    bound: Bound,
+    labels: np.ndarray,
+    optimum: float,
+    tree: tuple[dict[str, Any], list[Cut], float] | None = None,
+) -> Bound:
+    """Return the bound with a partition that loses no more than it, if the checker agrees.
+
+    `tree` is a branch tree, the cuts that its leaves price, and the SSE that it proves. If the
+    checker does not agree, the bound is as it was, and the optimum is the solver's word.
+    """
+    sst = total_squares(bound.points)
+    share = 100.0 / sst if sst > 0.0 else 0.0
+    optimum *= 1.0 - 1e-12
+    changes: dict[str, Any] = {"labels": labels, "optimal": True, "mixed": False, "data": None}
+    if tree is not None:
+        data, cuts, certified = tree
+        changes |= {"tree": data, "cuts": tuple(cuts), "method": BRANCHES}
+        changes |= {"certified_sse": certified, "certified_il": certified * share}
+    best = max(bound.sse, optimum)
+    shown = dataclasses.replace(bound, sse=best, il=best * share, **changes)
+    verdict = check_certificate(shown.certificate(), bound.points)
+    if verdict.holds and verdict.optimal:
+        return shown
+    return dataclasses.replace(
+        bound, sse=best, il=best * share, solver_optimal=True, method=ENUMERATED, optimal=False
     )

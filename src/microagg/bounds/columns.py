@@ -1,86 +1,70 @@
-"""Column generation: better and better prices, each a proof, from linear programs over a few of
-the possible groups.
+"""Column generation: better and better prices, from linear programs over some possible groups.
 
-A linear program over the groups known so far gives prices that are right for those and too high for
-others. On the way from the best proof to these prices a point is chosen (in-out smoothing), and all
-sets that are too cheap there are listed: they become known, and lowering the prices on them makes a
-new proof. Where the program splits groups among an odd number of records, cuts forbid it: first on
-triples, then on five and seven records.
+1. *Converge.* An interior-point solution over the groups known so far gives prices; heuristic
+   pricing finds groups that are too cheap under them, until it finds none.
+2. *Prove.* Exact pricing lists all sets that are still too cheap. They become known, and lowering
+   the prices on them makes a proof (`repair.py`). Once few are left, the prices hardly change.
+3. *Cut.* Where the program splits groups, floor cuts forbid it; then it converges again.
+4. *Polish.* In the end the program is solved more exactly, and a last proof is made.
+
+Proofs are also attempted on the way, so that the work can be stopped at any moment.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from microagg.bounds.cuts import violated_cuts
+from microagg.bounds.chains import ChainPricing
+from microagg.bounds.cuts import Cuts
+from microagg.bounds.groups import (
+    costs_of_groups,
+    groups_around_each,
+    select_groups,
+    some_of_each,
+)
+from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.master import Master, Solution
-from microagg.bounds.neighbours import listed_both_ways
-from microagg.bounds.pricing import Prices, Pricing, Sets
+from microagg.bounds.pricing import Prices, Sets
 from microagg.bounds.repair import repaired
-from microagg.kernels.compiling import kernel
+from microagg.bounds.separation import violated_cuts
 from microagg.refine.highs import Stop
 
 TOLERANCE = 1e-9  # an excess this little below 0 is none; in units of the mean price
-CLOSE = 3e-4  # cuts are looked for once program and proof are this near to each other
-EXACT = 1e-7
-LISTED = 100_000
-WORK, MOST_WORK = (
-    60_000_000,
-    4_000_000_000,
-)  # how far to look for sets: a third of a second at first, then more if need be
+LOOSE, TIGHT, SHARP = 1e-2, 1e-4, 1e-6  # relative gaps of programs: at first, at last, for cuts
+NOTHING = 1e-4  # an excess this little below 0 is not worth another round
+LISTED = 200_000
+WORK = 40_000_000_000  # records that exact pricing looks at: some twenty seconds
+SHARE_OF_ATTEMPTS = 16  # an attempt on the way gets so much less
+CHEAP_PROOF = 1_000_000_000  # a proof that looks at fewer records is made after every round of cuts
+ROUNDS_BETWEEN_ATTEMPTS = 6
+MOST_COLUMNS, KEPT_COLUMNS = 40, 28  # for each record: above the first, the best are kept
 PER_RECORD, PER_ROUND = 6, 4
-LONGEST, SHORTEST = 0.7, 1e-6  # how far to go from the best proof towards the program's prices
-CUT_SIZES = (3, 5, 7)
-CUTS_AT_ONCE = 400
-ENOUGH_CUTS = 20
+NEIGHBOURS = 15  # times k: how many neighbours heuristic pricing looks at
+SECOND = 3  # times k: among how many of them the second member is drawn
+ROOTS = 256  # records around which heuristic pricing looks between two looks at the clock
+EXACT_PASSES = 4
+LARGEST_PART = 6  # floor cuts count by 2, 3, ... up to this
+LEAST_GAIN = 5e-6  # a round of cuts that raises the value by less is the last
+CUT_ROUNDS = 40
+CUTS_BETWEEN_PROOFS = 4
+DEAD_CUT = 1e-5
 
 
-@kernel
-def costs_of_groups(points, members, offsets):
-    """The SSE of each group: the sum of its pairs' squared distances, divided by its size."""
-    d = points.shape[1]
-    costs = np.empty(offsets.shape[0] - 1)
-    for g in range(costs.shape[0]):
-        total = 0.0
-        for e in range(offsets[g], offsets[g + 1]):
-            for f in range(offsets[g], e):
-                for c in range(d):
-                    difference = points[members[e], c] - points[members[f], c]
-                    total += difference * difference
-        costs[g] = total / (offsets[g + 1] - offsets[g])
-    return costs
+class Budget(NamedTuple):
+    """Amounts of work: `work` bounds exact pricing, `cut_rounds` the rounds of cuts."""
+
+    work: int = WORK
+    cut_rounds: int = CUT_ROUNDS
 
 
-@kernel
-def _some_of_each(n, members, offsets, order, per_record, most):
-    """The first sets in this order, leaving out those whose members are all in enough sets
-    already.
-    """
-    used = np.zeros(n, np.int64)
-    chosen = np.empty(min(most, order.shape[0]), np.int64)
-    number = 0
-    for t in range(order.shape[0]):
-        g = order[t]
-        wanted = False
-        for e in range(offsets[g], offsets[g + 1]):
-            wanted = wanted or used[members[e]] < per_record
-        if wanted:
-            for e in range(offsets[g], offsets[g + 1]):
-                used[members[e]] += 1
-            chosen[number] = g
-            number += 1
-            if number == chosen.shape[0]:
-                break
-    return chosen[:number]
+class ColumnGeneration:
+    """A proof that gets better step by step.
 
-
-class Climb:
-    """A proof that gets better with every `step`. Points are centred and in units in which
-    prices are near 1.
-
-    `best` are the prices of the best proof and `value` what they prove; `cost` is the optimum over
-    the groups known, above which `value` cannot get before more groups are known. `finished` says
-    that nothing more can be gained.
+    Points are centred and in units in which prices are near 1. `best` are the prices of the best
+    proof, `best_cuts` the cuts that they belong to, and `value` the sum that they prove; `cost` is
+    about the optimum over the groups known. `finished` means that nothing more can be gained.
     """
 
     def __init__(
@@ -89,126 +73,242 @@ class Climb:
         k: int,
         near: np.ndarray,
         records: np.ndarray,
-        most_work: int = MOST_WORK,
+        budget: Budget | None = None,
     ) -> None:
-        n = len(points)
-        self.k, self.points, self._most_work = k, points, most_work
-        self.pricing = Pricing(points, k, listed_both_ways(near, records))
+        self.k, self.points, self._budget = k, points, budget or Budget()
+        self.pricing = ChainPricing(points, k)
         self.best = Prices(near[:, : k - 1].sum(axis=1) / (2 * k), np.empty(0))
-        members, offsets = _around_each(records, k)
+        members, offsets = groups_around_each(records, k)
         costs = costs_of_groups(points, members, offsets)
-        ceilings = costs[
-            :: len(costs) // n
-        ]  # no price above 0 can exceed the cost of a record with its nearest
-        self.master = Master(np.maximum(ceilings, TOLERANCE))
+        self.master = Master(np.maximum(3.0 * costs, 1.0), points)
         self.master.add(members, offsets, costs)
-        self.value = self.best.sum(self.master.cuts)
+        self.best_cuts = self.master.cuts
+        self.value = self.best.sum(self.best_cuts)
         self.finished = False
         self.cost = np.inf
+        self._near = np.ascontiguousarray(records[:, : NEIGHBOURS * k].astype(np.int64))
+        self._random = np.random.Generator(np.random.PCG64(0))
+        self._tolerance = LOOSE
+        self._phase = "converge"
+        self._rounds = self._passes = self._cut_rounds = self._rounds_since_proof = 0
+        self._proof_work = 0
+        self._polishing = False
+        self._value_before_cuts = -np.inf
         self._solution: Solution | None = None
-        self._stride, self._close = 0.5, CLOSE
-        self._looked_for_cuts = False
-        self._work = WORK
 
-    def know(self, members: np.ndarray, offsets: np.ndarray) -> None:
+    def know(self, members: np.ndarray, offsets: np.ndarray) -> int:
         """Make these groups known (records in ascending order)."""
-        if self.master.add(members, offsets, costs_of_groups(self.points, members, offsets)):
-            self._solution = None
+        return self.master.add(members, offsets, costs_of_groups(self.points, members, offsets))
 
     def step(self, stop: Stop) -> None:
-        """One round. If `stop` says so in the middle of it, everything is as before."""
-        solution = self._solution or self.master.solve(stop)
+        """Do one round. If `stop` interrupts it, the best proof is as before."""
+        {
+            "converge": self._converge,
+            "attempt": self._attempt,
+            "prove": self._prove,
+            "cut": self._cut,
+        }[self._phase](stop)
+
+    @property
+    def converged(self) -> bool:
+        """Return True once the prices of the present program hardly change any more."""
+        return self._phase in ("prove", "cut")
+
+    @property
+    def prices(self) -> Prices:
+        """The prices of the present program: no proof yet."""
+        return self.best if self._solution is None else self._solution.prices
+
+    def _converge(self, stop: Stop) -> None:
+        solution = self.master.solve(self._tolerance, stop)
         if solution is None:
             return
-        gap = (solution.cost - self.value) / max(self.value, TOLERANCE)
-        if gap <= self._close and not (self._looked_for_cuts and self._solution):
-            cuts = self._violated(solution)
+        self._solution, self.cost = solution, solution.cost
+        self._forget(solution)
+        least, new = self._price(solution.prices, stop)
+        self._rounds += 1
+        self._rounds_since_proof += 1
+        if stop() or self.master.loosen(solution):
+            return
+        n, has_cuts = len(self.points), len(self.master.cuts) > 0
+        if -least * n / self.k >= 5.0 * self._tolerance * solution.value and new >= 0.05 * n:
+            if not has_cuts and self._rounds_since_proof >= ROUNDS_BETWEEN_ATTEMPTS:
+                self._phase = "attempt"
+            return
+        enough = NOTHING * (1.0 if self._polishing else 10.0 if has_cuts else 1.0)
+        if self._tolerance <= TIGHT and (new == 0 or least > -enough):
+            self._passes = 0
+            self._phase = self._phase_after_converging()
+        elif self._tolerance > TIGHT and not has_cuts:
+            self._phase = "attempt"
+        lowest = SHARP if self._polishing else TIGHT
+        self._tolerance = max(0.2 * self._tolerance, lowest)
+
+    def _phase_after_converging(self) -> str:
+        """Return "prove" before the first cuts, after some rounds of them, and in the end."""
+        often = self._proof_work <= CHEAP_PROOF or self._cut_rounds % CUTS_BETWEEN_PROOFS == 0
+        return "prove" if len(self.master.cuts) == 0 or often or self._polishing else "cut"
+
+    def _price(self, prices: Prices, stop: Stop) -> tuple[float, int]:
+        """Price heuristically around every record: the least excess, and how many new groups."""
+        n, k, cuts = len(self.points), self.k, self.master.cuts
+        sizes = [k]
+        if len(cuts):
+            sizes = [*range(k, 2 * k)] if self._rounds % 3 == 2 else [k, k + 1]
+        least, new = 0.0, 0
+        for attempt in range(3):
+            second = np.full(n, -1, np.int64)
+            if attempt:
+                second = self._random.integers(0, min(SECOND * k, self._near.shape[1]), n)
+            for s in sizes if attempt == 0 else sizes[:2]:
+                if s > self._near.shape[1] + 1:
+                    continue
+                members, excess = np.empty((n, s), np.int32), np.empty(n)
+                count = 0
+                for first in range(0, n, ROOTS):
+                    if stop():
+                        return least, new
+                    count = heuristic_sets(
+                        self.pricing.squares, self._near, prices.pi, s, second, -1e-7,
+                        *cuts.of_records, *cuts.members, prices.penalties, cuts.parts,
+                        first, min(first + ROOTS, n), members, excess, count,
+                    )  # fmt: skip
+                if count:
+                    least = min(least, float(excess[:count].min()))
+                    offsets = np.arange(0, (count + 1) * s, s, dtype=np.int64)
+                    new += self.know(members[:count].reshape(-1), offsets)
+        return least, new
+
+    def _forget(self, solution: Solution) -> None:
+        """Keep programs small: the groups of the least excess stay."""
+        n = len(self.points)
+        if len(self.master) > MOST_COLUMNS * n:
+            excess = self.excess(solution.prices)
+            order = np.argsort(excess, kind="stable")[: KEPT_COLUMNS * n]
+            self.master.keep(np.sort(order))
+
+    def excess(self, prices: Prices, cuts: Cuts | None = None) -> np.ndarray:
+        """Return the cost of each known group above these prices, penalties of cuts included."""
+        master = self.master
+        return excess_of_groups(
+            master.members,
+            master.offsets,
+            master.costs,
+            prices,
+            master.cuts if cuts is None else cuts,
+        )
+
+    def _attempt(self, stop: Stop) -> None:
+        """Try a proof before the program has converged, with little work."""
+        self._phase = "converge"
+        self._rounds_since_proof = 0
+        assert self._solution is not None
+        work = self._budget.work // SHARE_OF_ATTEMPTS
+        for share in (1.0, 0.5):
+            pi = self.best.pi + share * (self._solution.prices.pi - self.best.pi)
+            cheap = self._too_cheap(Prices(pi, np.empty(0)), work, stop)
             if stop():
                 return
-            self._keep(solution)
-            self._close = max(0.6 * self._close, EXACT)
-            self._looked_for_cuts = True
-            if cuts:
-                self._cut(cuts)
+            if cheap.complete:
+                self._take_over(repaired(Prices(pi, np.empty(0)), cheap), self.master.cuts)
                 return
-        if gap <= EXACT:
-            self._keep(solution)
-            self.finished = not self.master.loosen()
-            self._solution = None if not self.finished else self._solution
-            return
-        between = self.best.towards(solution.prices, self._stride)
+
+    def _too_cheap(self, prices: Prices, work: int, stop: Stop) -> Sets:
+        """List the sets that cost less than these prices, as far as `work` goes."""
+        # without cuts, sets of k records are enough (`pricing.py` has the proof)
+        sizes = None if (prices.penalties > 0.0).any() else [self.k]
+        before = self.pricing.nodes
         cheap = self.pricing.sets(
-            between, self.master.cuts, -TOLERANCE, most=LISTED, work=self._work, stop=stop
+            prices, self.master.cuts, -TOLERANCE, sizes=sizes, most=LISTED, work=work, stop=stop
         )
+        self._proof_work = (self.pricing.nodes - before) * len(self.points)
+        return cheap
+
+    def _take_over(self, proof: Prices, cuts: Cuts) -> None:
+        value = proof.sum(cuts)
+        if value > self.value:
+            self.best, self.best_cuts, self.value = proof, cuts, value
+
+    def _prove(self, stop: Stop) -> None:
+        """List all sets that are too cheap; prices lowered on them are a proof."""
+        solution, cuts = self._solution, self.master.cuts
+        assert solution is not None
+        cheap = self._too_cheap(solution.prices, self._budget.work, stop)
         if stop():
             return
-        self._keep(solution)
-        self._learn(between, cheap)
-
-    def _keep(self, solution: Solution) -> None:
-        if self._solution is not solution:
-            self._solution, self.cost, self._looked_for_cuts = solution, solution.cost, False
-
-    def _learn(self, prices: Prices, cheap: Sets) -> None:
-        """Prices and all sets that are too cheap for them make a proof, and new groups."""
+        self._passes += 1
+        self._rounds_since_proof = 0
+        improved = 0.0
         if cheap.complete:
-            proof = repaired(prices, cheap)
-            if (value := proof.sum(self.master.cuts)) > self.value:
-                self.best, self.value = proof, value
-            self._stride = min(1.5 * self._stride, LONGEST)
-        else:  # too far from the best proof
-            self._stride *= 0.5
-            self._work = min(2 * self._work, self._most_work)
-            self.finished = self._stride < SHORTEST
-        order = np.argsort(cheap.excess, kind="stable")
+            proof = repaired(solution.prices, cheap)
+            improved = solution.prices.sum(cuts) - proof.sum(cuts)
+            self._take_over(proof, cuts)
+        new = self._learn(cheap)
+        if new and self._passes < EXACT_PASSES and improved > 1e-6 * self.value:
+            self._phase = "converge"
+            self._tolerance = SHARP if self._polishing else TIGHT
+            return
+        self.finished = self._polishing
+        self._phase = "cut"
+
+    def _learn(self, cheap: Sets) -> int:
         n = len(self.points)
-        chosen = _some_of_each(n, cheap.members, cheap.offsets, order, PER_RECORD, PER_ROUND * n)
-        if len(chosen):
-            self.know(*taken(cheap.members, cheap.offsets, chosen))
+        order = np.argsort(cheap.excess, kind="stable")
+        chosen = some_of_each(n, cheap.members, cheap.offsets, order, PER_RECORD, PER_ROUND * n)
+        if not len(chosen):
+            return 0
+        return self.know(*select_groups(cheap.members, cheap.offsets, chosen))
 
-    def _violated(self, solution: Solution) -> list[tuple[int, ...]]:
-        shares, master = solution.shares, self.master
-        fractional = np.flatnonzero((shares > 1e-6) & (shares < 1.0 - 1e-6))
-        members, offsets = taken(master.members, master.offsets, fractional)
-        cuts: list[tuple[int, ...]] = []
-        known = set(master.cuts.records)
-        for size in CUT_SIZES:
-            if len(cuts) < ENOUGH_CUTS:
-                found = violated_cuts(
-                    len(self.points), members, offsets, shares[fractional], size, most=CUTS_AT_ONCE
-                )
-                cuts += [cut for cut in found if cut not in known]
-        return cuts
+    def _cut(self, stop: Stop) -> None:
+        solution = self.master.solve(SHARP, stop)
+        if solution is None:
+            return
+        gained = solution.value - self._value_before_cuts
+        cuts: list[tuple[tuple[int, ...], int]] = []
+        if self._cut_rounds < self._budget.cut_rounds and gained > LEAST_GAIN * solution.value:
+            cuts = self._violated(solution, stop)
+        if stop():
+            return
+        self._value_before_cuts = solution.value
+        self._cut_rounds += 1
+        self._phase = "converge"
+        if not cuts:
+            self._polishing, self._tolerance = True, SHARP
+            return
+        alive = np.flatnonzero(solution.prices.penalties > DEAD_CUT)
+        if len(alive) < len(self.master.cuts):
+            self.master.drop_cuts(alive)
+        self.master.cut([records for records, _ in cuts], [p for _, p in cuts])
+        self._tolerance = 10.0 * TIGHT
 
-    def _cut(self, cuts: list[tuple[int, ...]]) -> None:
-        self.master.cut(cuts)
-        self.best = Prices(self.best.pi, np.append(self.best.penalties, np.zeros(len(cuts))))
-        self._solution = None
-        self._stride = max(self._stride, 0.5)
+    def _violated(self, solution: Solution, stop: Stop) -> list[tuple[tuple[int, ...], int]]:
+        shares, master, n = solution.shares, self.master, len(self.points)
+        used = np.flatnonzero(shares > 0.002)
+        members, offsets = select_groups(master.members, master.offsets, used)
+        large = n > 2000
+        cuts = violated_cuts(
+            n, members, offsets, shares[used],
+            tuple(range(2, min(LARGEST_PART, self.k) + 1)),
+            most=1500 if large else 200, of_a_record=6 if large else 4, stop=stop,
+        )  # fmt: skip
+        alive = solution.prices.penalties > DEAD_CUT
+        known = {(master.cuts.records[c], int(master.cuts.parts[c])) for c in np.flatnonzero(alive)}
+        return [cut for cut in cuts if cut not in known]
 
 
-def taken(
-    members: np.ndarray, offsets: np.ndarray, chosen: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Members and offsets of the chosen sets alone.
+def excess_of_groups(
+    members: np.ndarray, offsets: np.ndarray, costs: np.ndarray, prices: Prices, cuts: Cuts
+) -> np.ndarray:
+    """Return the cost of each group above the prices of its members, penalties included.
 
-    >>> [x.tolist() for x in taken(np.array([5, 6, 7, 8]), np.array([0, 2, 3, 4]), np.array([0, 2]))]
-    [[5, 6, 8], [0, 2, 3]]
+    >>> prices = Prices(np.array([1.0, 2.0]), np.empty(0))
+    >>> members, offsets = np.array([0, 1]), np.array([0, 2])
+    >>> excess_of_groups(members, offsets, np.array([5.0]), prices, Cuts(2, [])).tolist()
+    [2.0]
     """
-    sizes = np.diff(offsets)[chosen]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.repeat(offsets[:-1][chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-    return members[places], starts
-
-
-def _around_each(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each record with its nearest: groups of k, k + 1, ..., 2k - 1 as far as the lists go,
-    record by record.
-    """
-    n, m = records.shape
-    own = np.arange(n, dtype=np.int32)[:, None]
-    largest = min(2 * k - 1, m + 1)
-    rows = [np.sort(np.hstack([own, records[:, : s - 1]]), axis=1) for s in range(k, largest + 1)]
-    flat = np.concatenate(rows, axis=1).reshape(-1).astype(np.int32)
-    offsets = np.concatenate([[0], np.cumsum(np.tile(np.arange(k, largest + 1), n))])
-    return flat, offsets.astype(np.int64)
+    sizes = np.diff(offsets)
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    worth = np.bincount(numbers, prices.pi[members], minlength=len(sizes))
+    cut, column, times = cuts.held(members, offsets)
+    penalties = np.bincount(column, prices.penalties[cut] * times, minlength=len(sizes))
+    return costs - worth + penalties

@@ -24,14 +24,14 @@ class Listener:
         self._done, self._total = 0, 1
 
     def __call__(self) -> bool:
-        """Whether to break off."""
+        """Return whether to break off."""
         return self.watch.interrupted(self._done, self._total)
 
     def seconds_left(self) -> float | None:
-        """How long it may still take; None if there is no limit."""
+        """Return the seconds left; None if there is no limit."""
         return self.watch.seconds_left()
 
     def checkpoint(self, done: int, total: int, telling: str = "") -> bool:
-        """What was done so far is kept; True if it has to end here."""
+        """Keep what was done so far; True if it has to end here."""
         self._done, self._total = done, total
         return self.watch.checkpoint(done, total, telling)

@@ -1,4 +1,6 @@
-"""The restricted master: the linear program over the groups that are known, solved by HiGHS."""
+"""The restricted master: the linear program over the groups that are known, solved by interior
+points.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +9,50 @@ from typing import NamedTuple
 import numpy as np
 
 from microagg.bounds.cuts import Cuts
+from microagg.bounds.factor import dissection_order
+from microagg.bounds.interior import SparseColumns, solve_interior
 from microagg.bounds.pricing import Prices
-from microagg.refine.highs import SolverError, Stop, must, new_solver, run_solver
+from microagg.refine.highs import Stop
+
+DENSE = 1500  # up to so many records an order of elimination gains nothing
+RAISE = 4.0  # how much a ceiling is raised where it is used by more than USED
+USED = 0.03
 
 
 class Solution(NamedTuple):
-    """An optimum over the known groups: its cost, the prices that go with it, and how much of
-    each group it takes.
+    """A solution over the known groups: its cost, the prices that go with it, and how much of each
+    group it takes.
     """
 
     cost: float
+    value: float
     prices: Prices
     shares: np.ndarray
+    ceilings: np.ndarray
+    """How much of each record's ceiling is used; above 0, more groups must be known before the
+    value means anything.
+    """
 
 
 class Master:
     """Every record is in groups worth 1 together, at the least total cost; with cuts.
 
-    A record may also stay alone at the cost of its ceiling, and be in more than one group: so its
-    price is between 0 and the ceiling, which keeps prices tame while few groups are known. Groups
-    are known by their numbers, in the order they came; one that is already known is not added
-    again.
+    A record may also stay alone at the cost of its ceiling: so its price is at most that, which
+    keeps prices tame while few groups are known. Groups are known by their numbers, in the order
+    they came; one that is already known is not added again.
 
-    >>> master = Master(np.full(4, 9.0))
-    >>> master.add(np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32), np.array([0, 2, 4, 6, 8]), np.array([5.0, 5.0, 1.0, 1.0]))
+    >>> master = Master(np.full(4, 9.0), np.arange(4.0)[:, None])
+    >>> members = np.array([0, 1, 2, 3, 0, 2, 1, 3], np.int32)
+    >>> master.add(members, np.array([0, 2, 4, 6, 8]), np.array([5.0, 5.0, 1.0, 1.0]))
     4
-    >>> master.solve().cost
+    >>> round(master.solve(1e-8).cost, 6)
     2.0
     """
 
-    def __init__(self, ceilings: np.ndarray) -> None:
-        import highspy
-
+    def __init__(self, ceilings: np.ndarray, points: np.ndarray) -> None:
         self.n = n = len(ceilings)
-        self._ceilings = np.array(ceilings, np.float64)
+        self._points = points
+        self.ceilings = np.array(ceilings, np.float64)
         self.cuts = Cuts(n, [])
         self.members, self.offsets, self.costs = (
             np.empty(0, np.int32),
@@ -48,31 +60,12 @@ class Master:
             np.empty(0),
         )
         self._known: set[bytes] = set()
-        self._solver = solver = new_solver(presolve="off", solver="simplex")
-        empty = np.empty(0, np.int32)
-        ones = np.ones(n)
-        rows = np.zeros(n, np.int32)
-        self._infinity = highspy.kHighsInf
-        must(
-            solver.addRows(n, ones, np.full(n, self._infinity), 0, rows, empty, np.empty(0)),
-            "the records",
-        )
-        singles = np.arange(n, dtype=np.int32)
-        must(
-            solver.addCols(
-                n, self._ceilings, 0.0 * ones, self._infinity * ones, n, singles, singles, ones
-            ),
-            "the ceilings",
-        )
-        self._grown_by_rows = True
 
     def __len__(self) -> int:
         return len(self.costs)
 
     def add(self, members: np.ndarray, offsets: np.ndarray, costs: np.ndarray) -> int:
-        """Add those groups (records in ascending order) that are not known yet; returns how
-        many.
-        """
+        """Add the groups (records in ascending order) that are not known yet; return how many."""
         new = []
         for g in range(len(costs)):
             name = members[offsets[g] : offsets[g + 1]].tobytes()
@@ -83,84 +76,87 @@ class Master:
             return 0
         sizes = np.diff(offsets)[new]
         flat = np.concatenate([members[offsets[g] : offsets[g + 1]] for g in new]).astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._add_columns(flat, starts, costs[new])
         self.members = np.concatenate([self.members, flat])
-        self.offsets = np.concatenate([self.offsets, self.offsets[-1] + starts[1:]])
+        self.offsets = np.concatenate([self.offsets, self.offsets[-1] + np.cumsum(sizes)])
         self.costs = np.concatenate([self.costs, costs[new]])
         return len(new)
 
-    def _add_columns(self, members: np.ndarray, offsets: np.ndarray, costs: np.ndarray) -> None:
-        count = len(costs)
-        cut, column, pairs = self.cuts.held(members, offsets)
-        sizes = np.diff(offsets)
-        rows = np.concatenate([members, self.n + cut])
-        columns = np.concatenate([np.repeat(np.arange(count), sizes), column])
-        values = np.concatenate([np.ones(len(members)), pairs])
-        order = np.argsort(columns, kind="stable")
-        starts = np.searchsorted(columns[order], np.arange(count)).astype(np.int32)
-        status = self._solver.addCols(
-            count, costs, np.zeros(count), np.full(count, self._infinity),
-            len(rows), starts, rows[order].astype(np.int32), values[order],
-        )  # fmt: skip
-        must(status, "new groups")
+    def keep(self, chosen: np.ndarray) -> None:
+        """Forget all groups but the chosen ones."""
+        sizes = np.diff(self.offsets)
+        mask = np.zeros(len(self), np.bool_)
+        mask[chosen] = True
+        self.members = self.members[np.repeat(mask, sizes)]
+        self.offsets = np.concatenate([[0], np.cumsum(sizes[mask])]).astype(np.int64)
+        self.costs = self.costs[mask]
+        self._known = {
+            self.members[self.offsets[g] : self.offsets[g + 1]].tobytes() for g in range(len(self))
+        }
 
-    def cut(self, records: list[tuple[int, ...]]) -> None:
+    def cut(self, records: list[tuple[int, ...]], parts: list[int]) -> None:
         """Add cuts."""
-        new = Cuts(self.n, records)
-        cut, column, pairs = new.held(self.members, self.offsets)
-        order = np.argsort(cut, kind="stable")
-        starts = np.searchsorted(cut[order], np.arange(len(new))).astype(np.int32)
-        status = self._solver.addRows(
-            len(new), np.full(len(new), -self._infinity), new.halves,
-            len(cut), starts, (self.n + column[order]).astype(np.int32), pairs[order],
-        )  # fmt: skip
-        must(status, "new cuts")
-        self.cuts = self.cuts.with_more(records)
-        self._grown_by_rows = True
+        self.cuts = self.cuts.with_more(records, parts)
 
-    def loosen(self) -> bool:
-        """Lift what keeps prices tame where it still binds: ceilings, and that no price is
-        negative. False if nothing does.
-        """
-        solution = self._solver.getSolution()
-        free = np.flatnonzero(np.asarray(solution.row_value)[: self.n] > 1.0 + 1e-7).astype(
-            np.int32
-        )
-        high = np.flatnonzero(np.asarray(solution.col_value)[: self.n] > 1e-7).astype(np.int32)
-        if len(free):
-            ones = np.ones(len(free))
-            must(self._solver.changeRowsBounds(len(free), free, ones, ones), "prices below zero")
-        if len(high):
-            self._ceilings[high] *= 8.0
-            must(
-                self._solver.changeColsCost(len(high), high, self._ceilings[high]),
-                "higher ceilings",
-            )
-        self._grown_by_rows = self._grown_by_rows or len(free) > 0
-        return len(free) + len(high) > 0
+    def drop_cuts(self, chosen: np.ndarray) -> None:
+        """Forget all cuts but the chosen ones."""
+        self.cuts = self.cuts.only(chosen)
 
-    def solve(self, stop: Stop | None = None) -> Solution | None:
-        """An optimal solution; None if `stop` said so first."""
-        import highspy
+    def loosen(self, solution: Solution) -> bool:
+        """Raise the ceilings that are in use; False if none is."""
+        high = solution.ceilings > USED
+        self.ceilings[high] *= RAISE
+        return bool(high.any())
 
-        solver = self._solver
-        must(
-            solver.setOptionValue("simplex_strategy", 1 if self._grown_by_rows else 4),
-            "a choice of simplex",
-        )
-        if not run_solver(solver, stop):
+    def solve(self, tolerance: float, stop: Stop | None = None) -> Solution | None:
+        """A solution to a relative gap of `tolerance`; None if `stop` said so first."""
+        matrix, costs, right = self._program()
+        result = solve_interior(matrix, costs, right, tolerance, self._order(matrix), stop)
+        if result is None:
             return None
-        self._grown_by_rows = False
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(
-                f"HiGHS found no optimum over the known groups: {solver.getModelStatus()}"
-            )
-        solution = solver.getSolution()
-        duals = np.asarray(solution.row_dual)
-        prices = Prices(duals[: self.n].copy(), np.maximum(-duals[self.n :], 0.0))
+        groups, n = len(self), self.n
+        prices = Prices(result.prices[:n].copy(), np.maximum(-result.prices[n:], 0.0))
+        shares = result.shares
         return Solution(
-            solver.getInfo().objective_function_value,
-            prices,
-            np.asarray(solution.col_value)[self.n :],
+            result.cost, result.value, prices, shares[:groups], shares[groups : groups + n]
         )
+
+    def _program(self) -> tuple[SparseColumns, np.ndarray, np.ndarray]:
+        """Groups, then ceilings, then what a cut has left: columns in this order."""
+        groups, n, cuts = len(self), self.n, len(self.cuts)
+        cut, column, times = self.cuts.held(self.members, self.offsets)
+        sizes = np.diff(self.offsets)
+        rows = np.concatenate([self.members, n + cut]).astype(np.int64)
+        columns = np.concatenate([np.repeat(np.arange(groups), sizes), column])
+        values = np.concatenate([np.ones(len(self.members)), times])
+        order = np.argsort(columns, kind="stable")
+        entries = np.bincount(columns, minlength=groups) if groups else np.zeros(0, np.int64)
+        lengths = np.concatenate([entries, np.ones(n + cuts, np.int64)])
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        matrix = SparseColumns(
+            starts,
+            np.concatenate([rows[order], np.arange(n + cuts)]),
+            np.concatenate([values[order], np.ones(n + cuts)]),
+        )
+        costs = np.concatenate([self.costs, self.ceilings, np.zeros(cuts)])
+        return matrix, costs, np.concatenate([np.ones(n), self.cuts.floors])
+
+    def _order(self, matrix: SparseColumns) -> np.ndarray:
+        """The order of elimination: of records by nested dissection, each cut behind the last of
+        its records.
+        """
+        n, cuts = self.n, len(self.cuts)
+        if n <= DENSE:
+            return np.arange(n + cuts)
+        adjacent = np.zeros((n, n), np.bool_)
+        sizes = np.diff(self.offsets)
+        for s in np.unique(sizes).tolist():
+            chosen = np.flatnonzero(sizes == s)
+            sets = self.members[self.offsets[chosen][:, None] + np.arange(s)]
+            for a in range(s):
+                for b in range(s):
+                    adjacent[sets[:, a], sets[:, b]] = True
+        order = dissection_order(self._points, adjacent)
+        position = np.empty(n)
+        position[order] = np.arange(n)
+        behind = [position[list(records)].max() + 0.5 for records in self.cuts.records]
+        return np.argsort(np.concatenate([position, behind]), kind="stable")

@@ -31,7 +31,7 @@ def _lower(pi, members, offsets, excess, order, weights):
 
 @kernel
 def _weights(n, members, offsets, excess):
-    """How much each record is worth lowering: the more sets of negative excess it is in, the
+    """Return how much each record is worth lowering: the more sets of negative excess it is in, the
     more.
     """
     weights = np.full(n, 1e-9)
