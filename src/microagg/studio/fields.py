@@ -1,0 +1,168 @@
+"""Forms made from declarations: fields of settings and of a method, and settings from answers.
+
+Fields of columns are numbered, so that no name of a column becomes part of a page's structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from microagg.methods.registry import method_named, methods
+from microagg.proposal.proposal import Proposal
+from microagg.release.setting_types import FileOptions, MethodByName
+from microagg.release.settings import Settings
+from microagg.table.cap_parameter import Caps
+from microagg.table.column_parameters import ByColumn
+from microagg.table.parameters import (
+    Choice,
+    ColumnName,
+    Flag,
+    MultiChoice,
+    Names,
+    OptionalBool,
+    Parameter,
+)
+from microagg.table.schema import Kind, Role
+
+ON_OTHER_PAGES = (*(role.value for role in Role), "kinds", "rest", "params", "reading")
+"""Settings that the pages on file and columns ask for."""
+FIRST = ("k", "l", "t", "method")
+"""Settings that come first, before all others."""
+PARAM = "param."
+HIDDEN_PARAMETERS = ("stop_after",)
+
+
+def setting_fields(answers: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the fields of all settings that have no page of their own, then of the method."""
+    parameters = Settings.parameters()
+    names = [name for name in parameters if name not in ON_OTHER_PAGES]
+    ordered = [*FIRST, *(name for name in names if name not in FIRST)]
+    fields = [_field(name, parameters[name], answers) for name in ordered]
+    method = method_named(answers.get("method") or parameters["method"].default)
+    of_method = [
+        _field(PARAM + parameter.name, parameter, answers)
+        for parameter in method.parameters
+        if parameter.name not in HIDDEN_PARAMETERS
+    ]
+    first, others = fields[: len(FIRST)], fields[len(FIRST) :]
+    for field in (*first, *of_method[:1]):
+        field["first"] = True
+    return [*first, *of_method, *others]
+
+
+def _field(name: str, parameter: Any, answers: Mapping[str, str]) -> dict[str, Any]:
+    """Return one field as plain data: its widget, its choices, its answer."""
+    widget, choices = _widget(parameter)
+    answer = answers.get(name)
+    if answer is None:
+        answer = _text_of(parameter.default)
+    title = parameter.name.replace("_", " ")
+    return {
+        "name": name,
+        "title": title[:1].upper() + title[1:] if len(title) > 1 else title,
+        "help": parameter.help,
+        "accepts": parameter.describes,
+        "widget": widget,
+        "choices": choices,
+        "answer": answer,
+        "lines": answer.splitlines(),
+        "first": False,
+    }
+
+
+def _widget(parameter: Any) -> tuple[str, list[str]]:
+    if isinstance(parameter, MethodByName):
+        return "choice", [method.name for method in methods()]
+    if isinstance(parameter, Choice):
+        return "choice", list(parameter.choices)
+    if isinstance(parameter, Flag):
+        return "flag", []
+    if isinstance(parameter, OptionalBool):
+        return "choice", ["", "yes", "no"]
+    if isinstance(parameter, MultiChoice):
+        return "several", list(parameter.choices)
+    if isinstance(parameter, Names | ByColumn | Caps | FileOptions):
+        return "lines", []
+    return "text", list(getattr(parameter, "words", ()))
+
+
+def _text_of(value: Any) -> str:
+    if value is None or value is False or value == ():
+        return ""
+    return "yes" if value is True else str(value)
+
+
+def value_from(parameter: Any, answer: str) -> Any:
+    """Return what a field's answer means, as `Settings.of` takes it; None if nothing was said.
+
+    >>> from microagg.table.parameters import K
+    >>> value_from(K, " 5 "), value_from(Flag("refine", ""), "yes"), value_from(K, "")
+    ('5', True, None)
+    """
+    widget, _ = _widget(parameter)
+    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    if widget == "flag":
+        return answer == "yes"
+    if not lines:
+        return None
+    if isinstance(parameter, OptionalBool):
+        return lines[0] == "yes"
+    if isinstance(parameter, FileOptions):
+        pairs = [line.partition("=") for line in lines]
+        return {name.strip(): value.strip() for name, _, value in pairs}
+    if isinstance(parameter, ColumnName) or widget in ("choice", "text"):
+        return lines[0]
+    return lines
+
+
+def settings_from_answers(
+    columns: Sequence[str],
+    proposal: Proposal,
+    choices: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> Settings:
+    """Return the checked settings that follow from the pages on columns and protection."""
+    answers, parameters = choices["settings"], Settings.parameters()
+    arguments: dict[str, Any] = {"rest": "drop", "reading": dict(reading)}
+    for name in (name for name in parameters if name not in ON_OTHER_PAGES):
+        value = value_from(parameters[name], answers.get(name, ""))
+        if value is not None:
+            arguments[name] = value
+    arguments |= _role_arguments(columns, choices["roles"])
+    if kinds := _kind_arguments(proposal, choices):
+        arguments["kinds"] = kinds
+    markers = proposal.settings(2).get("na", [])
+    if markers:
+        arguments["na"] = list(dict.fromkeys([*markers, *arguments.get("na", [])]))
+    method = method_named(answers.get("method") or parameters["method"].default)
+    params = {
+        parameter.name: value
+        for parameter in method.parameters
+        if (value := value_from(parameter, answers.get(PARAM + parameter.name, ""))) is not None
+    }
+    return Settings.of(**arguments, params=params)
+
+
+def _role_arguments(columns: Sequence[str], roles: Sequence[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    declared: dict[str, Parameter] = Settings.parameters()
+    for role in Role:
+        names = [name for name, chosen in zip(columns, roles, strict=True) if chosen == role.value]
+        if names:
+            one = isinstance(declared[role.value], ColumnName) and len(names) == 1
+            arguments[role.value] = names[0] if one else names
+    return arguments
+
+
+def _kind_arguments(proposal: Proposal, choices: Mapping[str, Any]) -> dict[str, str]:
+    """Return the kinds that must be declared: those changed, and those the type does not tell."""
+    kinds = {}
+    for entry, kind, role in zip(proposal.columns, choices["kinds"], choices["roles"], strict=True):
+        if role not in (Role.QUASI.value, Role.CONFIDENTIAL.value):
+            continue
+        if kind != entry.kind.value:
+            kinds[entry.name] = Kind(kind).value
+        elif entry.declared_kind is not None:
+            kinds[entry.name] = entry.declared_kind.value
+    return kinds

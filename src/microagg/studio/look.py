@@ -1,0 +1,138 @@
+"""Data of the page that shows a release beside its original; for the data holder only."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.errors import InputError
+from microagg.formatting import number, shortened
+from microagg.release.changes import rows_of_changes
+from microagg.release.release import Release
+from microagg.release.report.front_html import first_page_html
+from microagg.release.report.spread import spread_of
+from microagg.studio.charts import bars
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.encoder import Space
+
+LONGEST, BINS, LEVELS = 60, 12, 10
+PAGE, MEMBERS, MOST_CHANGED = 12, 25, 10
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text for a page; a missing one is empty.
+
+    >>> text_of(None), text_of(0.25), text_of("Rome")
+    ('', '0.25', 'Rome')
+    """
+    if value is None:
+        return ""
+    return shortened(f"{value:.10g}" if isinstance(value, float) else str(value), LONGEST)
+
+
+def small_chart(column: pa.ChunkedArray) -> str:
+    """Return a histogram of numbers, or the counts of the most frequent values."""
+    counts = _histogram(column)
+    return bars([counts], ["before"], f"Bar chart of {len(counts)} counts") if counts else ""
+
+
+def _histogram(column: pa.ChunkedArray) -> list[float]:
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        values = pc.cast(column.drop_null(), pa.float64()).to_numpy()
+        values = values[np.isfinite(values)]
+        return np.histogram(values, BINS)[0].tolist() if len(values) else []
+    try:
+        counted = pc.value_counts(column.combine_chunks())
+    except pa.ArrowNotImplementedError:
+        return []
+    return sorted((float(entry) for entry in counted.field("counts").to_numpy()), reverse=True)[
+        :LEVELS
+    ]
+
+
+def page(release: Any, start: int, record: int | None) -> dict[str, Any]:
+    """Return the first page of the report, the columns from `start` on, and one group."""
+    if type(release) is not Release:
+        return {"first_page": first_page(release), "columns": [], "total": 0, "group": None}
+    pair = release.pair
+    names = list(pair.before.names)
+    return {
+        "first_page": first_page(release),
+        "columns": [_column(release, j) for j in range(start, min(start + PAGE, len(names)))],
+        "total": len(names),
+        "changes": [list(row) for row in rows_of_changes(release.changes)],
+        "most": _most_changed(release),
+        "group": _group(release, record),
+    }
+
+
+def first_page(release: Any) -> str:
+    """Return the report's first page as HTML, without inline styles: the policy forbids them."""
+    return re.sub(r' style="[^"]*"', "", first_page_html(release._first_page()))
+
+
+def _column(release: Release, j: int) -> dict[str, Any]:
+    """Return one column before and after, on one scale, with its numbers."""
+    pair = release.pair
+    spread = spread_of((pair.before, pair.after), j)
+    if spread is None:
+        return {"name": pair.before.names[j], "chart": "", "rows": []}
+    shares = [[100 * count / max(1, sum(counts)) for count in counts] for counts in spread.counts]
+    classes = ["before", "after"] if len(shares) > 1 else ["after"]
+    label = f"Bar chart of {len(spread.slots)} shares, {' and '.join(classes)}"
+    rows = [
+        [text_of(slot), *(f"{share[i]:.1f}" for share in shares)]
+        for i, slot in enumerate(spread.slots)
+    ]
+    return {"name": spread.name, "chart": bars(shares, classes, label), "rows": rows}
+
+
+def _errors(release: Release) -> np.ndarray:
+    """Return the squared change of each record on the scale of the search."""
+    settings, pair = release.settings, release.pair
+    space = Space.fit(pair.before, settings.scale, settings.importance)
+    return space.record_errors(pair.before, pair.after, release.labels)
+
+
+def _most_changed(release: Release) -> list[list[str]]:
+    """Return the records that changed most: their numbers, and how much."""
+    errors = _errors(release)
+    order = np.lexsort((np.arange(len(errors)), -errors))[:MOST_CHANGED]
+    return [[f"{row + 1}", number(float(np.sqrt(errors[row])), 3)] for row in order]
+
+
+def _group(release: Release, record: int | None) -> dict[str, Any] | None:
+    """Return the members of the group of one record, before and after."""
+    labels = release.labels
+    if labels.ndim != 1:
+        return None
+    chosen = 1 if record is None else record
+    if not 1 <= chosen <= len(labels):
+        raise InputError(f"there is no record {chosen}; records are numbered 1 to {len(labels):,}.")
+    label = int(labels[chosen - 1])
+    rows = np.flatnonzero(labels == label)
+    groups = int(labels.max()) + 1
+    firsts = np.full(groups, len(labels), np.int64)
+    np.minimum.at(firsts, labels, np.arange(len(labels)))
+    names = list(release.pair.before.names)
+    shown = rows[:MEMBERS].tolist()
+    before = release._original[shown].select(names).to_arrow().to_pydict()
+    after = release._arrow.select(names).take(shown).to_pydict()
+    return {
+        "number": label + 1,
+        "groups": groups,
+        "size": len(rows),
+        "record": chosen,
+        "names": names,
+        "before": [
+            [f"{row + 1}", *(text_of(before[name][i]) for name in names)]
+            for i, row in enumerate(shown)
+        ],
+        "after": [text_of(after[name][0]) for name in names],
+        "next": int(firsts[(label + 1) % groups]) + 1,
+        "previous": int(firsts[(label - 1) % groups]) + 1,
+    }

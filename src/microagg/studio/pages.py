@@ -1,0 +1,408 @@
+"""Pages of the studio: one address for each step, rendered on the server."""
+
+from __future__ import annotations
+
+import functools
+import zipfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from microagg.formatting import shortened
+from microagg.studio.session import Session
+from microagg.studio.upload import TooLargeError, receive_file, receive_form, remove_upload
+from microagg.studio.worker import TaskError
+
+STEPS = ("file", "columns", "protection", "run", "look", "release")
+ROLES = {
+    "quasi": "others may know it: protect it",
+    "confidential": "nobody should learn it: release it as it is",
+    "identifier": "names a person: leave it out",
+    "keep": "harmless: release it as it is",
+    "weight": "sampling weight",
+    "stratum": "stratum: groups stay within it",
+    "unit": "household or company of a record: leave it out",
+}
+KINDS = ("numeric", "ordinal", "nominal")
+A_PAGE = 40
+"""Columns on one page."""
+LONGEST_NAME = 80
+STATIC = Path(__file__).parent / "static"
+TYPES = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
+
+environment = Environment(
+    loader=PackageLoader("microagg.studio"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
+environment.filters["name"] = lambda text: shortened(_without_marks(str(text)), LONGEST_NAME)
+
+
+def _without_marks(text: str) -> str:
+    """Return a text without letters that turn the direction of writing."""
+    marks = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+    return "".join(letter for letter in text if ord(letter) not in marks)
+
+
+def session_of(request: Request) -> Session:
+    """Return the session of the studio."""
+    return request.app.state.session
+
+
+def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page."""
+    session = session_of(request)
+    step = template.partition(".")[0]
+    html = environment.get_template(template).render(
+        session=session, step=step, steps=STEPS, allowed=_allowed(session), **values
+    )
+    return HTMLResponse(html, status)
+
+
+def _allowed(session: Session) -> tuple[str, ...]:
+    """Return the steps that can be gone to."""
+    if session.opened is None:
+        return STEPS[:1]
+    if session.run is None or session.run.state != "done":
+        return STEPS[: 4 if session.run is not None else 3]
+    return STEPS if session.files is not None else STEPS[:5]
+
+
+def go_to(path: str) -> RedirectResponse:
+    """Return the answer to a form: go and look there."""
+    return RedirectResponse(path, 303)
+
+
+def needs_file(
+    page: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Send the user to the first page while no file is open."""
+
+    @functools.wraps(page)
+    async def checked(request: Request) -> Response:
+        if session_of(request).opened is None:
+            return go_to("/file")
+        return await page(request)
+
+    return checked
+
+
+async def file_page(request: Request) -> Response:
+    """Show the file as it was read, or ask for one."""
+    return render(request, "file.html", limit=request.app.state.limit)
+
+
+async def file_state(request: Request) -> Response:
+    """Say if a file is still being read."""
+    return JSONResponse({"opening": session_of(request).is_opening})
+
+
+async def upload(request: Request) -> Response:
+    """Take a file as the body of a request."""
+    session = session_of(request)
+    session.check_idle()
+    path = await receive_file(request, session.folder, request.app.state.limit)
+    try:
+        await session.open(path, uploaded=True, reading={})
+    except TaskError:
+        remove_upload(path)
+        session.path, session.uploaded = None, False
+        raise
+    return JSONResponse({"next": "/file"})
+
+
+@needs_file
+async def columns_page(request: Request) -> Response:
+    """Show the columns with their proposed roles and kinds."""
+    return await _columns(request)
+
+
+async def _columns(request: Request, sentence: str = "", status: int = 200) -> Response:
+    session = session_of(request)
+    opened = session.opened or {}
+    pages = -(-len(opened["columns"]) // A_PAGE)
+    page = _number(request.query_params.get("page", "1"), 1, pages)
+    numbers = list(range((page - 1) * A_PAGE, min(page * A_PAGE, len(opened["columns"]))))
+    exposure, charts = await _exposure(session), [""] * len(numbers)
+    if not session.is_running:
+        charts = await session.call("pictures", **session.source, columns=numbers)
+    return render(
+        request, "columns.html", status, numbers=numbers, charts=charts, roles=ROLES, kinds=KINDS,
+        page=page, pages=pages, exposure=exposure, sentence=sentence,
+    )  # fmt: skip
+
+
+async def _exposure(session: Session) -> dict[str, Any]:
+    """Count who stands alone; a refusal becomes its sentence."""
+    if session.is_running:
+        return {"sentences": ["Counted again when the run has ended."]}
+    try:
+        return await session.call("exposure", **session.source, choices=session.choices)
+    except TaskError as error:
+        return {"sentences": [str(error)]}
+
+
+@needs_file
+async def columns_form(request: Request) -> Response:
+    """Take roles and kinds."""
+    _take_columns(session_of(request), await receive_form(request))
+    return go_to("/protection")
+
+
+@needs_file
+async def columns_exposure(request: Request) -> Response:
+    """Take roles and kinds, and return the fragment that says who stands alone."""
+    session = session_of(request)
+    _take_columns(session, await receive_form(request))
+    return render(request, "_exposure.html", exposure=await _exposure(session))
+
+
+def _take_columns(session: Session, form: dict[str, str]) -> None:
+    """Keep valid answers; a number or a word that no page offers is refused."""
+    session.check_idle()
+    roles, kinds = list(session.choices["roles"]), list(session.choices["kinds"])
+    for field, value in form.items():
+        what, _, number = field.partition("-")
+        if what not in ("role", "kind"):
+            continue
+        offered = ROLES if what == "role" else KINDS
+        if not number.isdecimal() or int(number) >= len(roles) or value not in offered:
+            raise TaskError("The form has a column or a word that does not exist; reload the page.")
+        (roles if what == "role" else kinds)[int(number)] = value
+    if (roles, kinds) != (session.choices["roles"], session.choices["kinds"]):
+        session.forget_release()
+    session.choices = {**session.choices, "roles": roles, "kinds": kinds}
+
+
+@needs_file
+async def protection_page(request: Request) -> Response:
+    """Ask for k and all other settings."""
+    return await _protection(request)
+
+
+async def _protection(request: Request, sentence: str = "", status: int = 200) -> Response:
+    session = session_of(request)
+    if session.is_running:
+        return go_to("/run")
+    fields = await session.call("fields", answers=session.choices["settings"])
+    exposure = await _exposure(session)
+    return render(
+        request, "protection.html", status, fields=fields, exposure=exposure, sentence=sentence
+    )
+
+
+@needs_file
+async def protection_form(request: Request) -> Response:
+    """Take the settings and start the run, if they are valid."""
+    session = session_of(request)
+    form = await receive_form(request)
+    await _take_settings(session, form)
+    if "show" in form:
+        return go_to("/protection")
+    try:
+        await session.call("check", **session.source, choices=session.choices)
+    except TaskError as error:
+        return await _protection(request, str(error), 422)
+    session.begin_run()
+    return go_to("/run")
+
+
+@needs_file
+async def protection_preview(request: Request) -> Response:
+    """Take the settings and return the fragment with the preview for them."""
+    session = session_of(request)
+    session.check_idle()
+    await _take_settings(session, await receive_form(request))
+    detailed = request.query_params.get("detailed") == "1"
+    try:
+        shown = await session.call(
+            "preview", **session.source, choices=session.choices, detailed=detailed
+        )
+    except TaskError as error:
+        return render(request, "_preview.html", preview=None, sentence=str(error))
+    return render(request, "_preview.html", preview=shown, sentence="")
+
+
+async def _take_settings(session: Session, form: dict[str, str]) -> None:
+    """Keep the answers to numbered fields, by the names of their settings."""
+    session.check_idle()
+    fields = await session.call("fields", answers=session.choices["settings"])
+    answers = dict(session.choices["settings"])
+    for number, field in enumerate(fields):
+        if f"present-{number}" in form and form[f"present-{number}"] == field["name"]:
+            answers[field["name"]] = form.get(f"field-{number}", "")
+    if answers != session.choices["settings"]:
+        session.forget_release()
+    session.choices = {**session.choices, "settings": answers}
+
+
+@needs_file
+async def run_page(request: Request) -> Response:
+    """Show how far the run is."""
+    session = session_of(request)
+    if session.run is None:
+        return go_to("/protection")
+    return render(request, "run.html", run=session.run.as_data(), summary=session.run.summary)
+
+
+@needs_file
+async def run_state(request: Request) -> Response:
+    """Return how far the run is, as data."""
+    session = session_of(request)
+    return JSONResponse({"state": "none"} if session.run is None else session.run.as_data())
+
+
+@needs_file
+async def run_stop(request: Request) -> Response:
+    """Keep the best so far."""
+    session_of(request).stop_run()
+    return go_to("/run")
+
+
+@needs_file
+async def run_discard(request: Request) -> Response:
+    """End the run and keep nothing."""
+    session_of(request).discard_run()
+    return go_to("/protection")
+
+
+@needs_file
+async def look_page(request: Request) -> Response:
+    """Show the release beside the original."""
+    session = session_of(request)
+    if session.run is None or session.run.state != "done":
+        return go_to("/run")
+    total = len((session.opened or {})["columns"])
+    start = _number(request.query_params.get("start", "0"), 0, total)
+    record = request.query_params.get("record")
+    wanted = None if record is None else _number(record, 0, 10**12)
+    sentence = ""
+    try:
+        shown = await session.call("look", start=start, record=wanted)
+    except TaskError as error:
+        sentence = str(error)
+        shown = await session.call("look", start=start, record=None)
+    return render(request, "look.html", look=shown, start=start, sentence=sentence)
+
+
+@needs_file
+async def release_form(request: Request) -> Response:
+    """Verify the written table again and write the reports."""
+    session = session_of(request)
+    if session.run is None or session.run.state != "done":
+        return go_to("/run")
+    session.files = await session.call(
+        "release", path=str(session.path), target=str(session.target)
+    )
+    return go_to("/release")
+
+
+@needs_file
+async def release_page(request: Request) -> Response:
+    """Show the downloads, and the command that makes the same release."""
+    session = session_of(request)
+    if session.files is None:
+        return go_to("/look")
+    return render(request, "release.html", files=session.files)
+
+
+@needs_file
+async def download(request: Request) -> Response:
+    """Return one of the two archives; public and internal files are never in one."""
+    session = session_of(request)
+    audience = request.path_params["audience"]
+    if session.files is None or audience not in ("public", "internal"):
+        raise HTTPException(404)
+    archive = session.folder / "release" / f"{audience}.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for path in session.files[audience]:
+            pack.write(path, Path(path).name)
+    return FileResponse(archive, filename=f"{audience}.zip", media_type="application/zip")
+
+
+async def static(request: Request) -> Response:
+    """Return the style sheet or the script."""
+    name = request.path_params["name"]
+    if name == "report.css":
+        from microagg.release.report.front_style import FRONT_CSS
+
+        return Response(FRONT_CSS, media_type="text/css; charset=utf-8")
+    if name not in TYPES:
+        raise HTTPException(404)
+    return FileResponse(STATIC / name, media_type=TYPES[name])
+
+
+async def no_icon(request: Request) -> Response:
+    """Answer a browser that asks for an icon."""
+    return Response(status_code=204)
+
+
+async def start_page(request: Request) -> Response:
+    """Send to the first step."""
+    return go_to("/file")
+
+
+def _number(text: str, low: int, high: int) -> int:
+    """Return a number of an address within its bounds; what is none is the lowest."""
+    if not text.isdecimal() or len(text) > 15:
+        return low
+    return min(max(int(text), low), max(low, high))
+
+
+async def on_task_error(request: Request, error: Exception) -> Response:
+    """Answer a refusal with its sentence, to the script or as a page."""
+    status = 413 if isinstance(error, TooLargeError) else 422
+    if request.url.path == "/upload":
+        return JSONResponse({"error": str(error)}, status, {"connection": "close"})
+    return render(request, "error.html", status, sentence=str(error))
+
+
+async def on_disconnect(request: Request, error: Exception) -> Response:
+    """Answer nobody: the upload broke off."""
+    return Response(status_code=400)
+
+
+async def on_http_error(request: Request, error: Any) -> Response:
+    """Answer an address or method that does not exist."""
+    sentence = "There is no such page." if error.status_code == 404 else "That cannot be done here."
+    return render(request, "error.html", error.status_code, sentence=sentence)
+
+
+async def on_bug(request: Request, error: Exception) -> Response:
+    """Answer an unforeseen error with its kind only: its message may quote the data."""
+    sentence = f"A bug in microagg ({type(error).__name__}). Your file is untouched; go back."
+    return render(request, "error.html", 500, sentence=sentence)
+
+
+ROUTES = [
+    Route("/", start_page),
+    Route("/file", file_page),
+    Route("/file/state", file_state),
+    Route("/upload", upload, methods=["POST"]),
+    Route("/columns", columns_page),
+    Route("/columns", columns_form, methods=["POST"]),
+    Route("/columns/exposure", columns_exposure, methods=["POST"]),
+    Route("/protection", protection_page),
+    Route("/protection", protection_form, methods=["POST"]),
+    Route("/protection/preview", protection_preview, methods=["POST"]),
+    Route("/run", run_page),
+    Route("/run/state", run_state),
+    Route("/run/stop", run_stop, methods=["POST"]),
+    Route("/run/discard", run_discard, methods=["POST"]),
+    Route("/look", look_page),
+    Route("/release", release_page),
+    Route("/release", release_form, methods=["POST"]),
+    Route("/release/{audience}.zip", download),
+    Route("/static/{name}", static),
+    Route("/favicon.ico", no_icon),
+]
+ERRORS = {
+    TaskError: on_task_error,
+    ClientDisconnect: on_disconnect,
+    HTTPException: on_http_error,
+    Exception: on_bug,
+}
