@@ -26,10 +26,11 @@ from microagg.kernels.compiling import kernel, seconds_compiling
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair, measures
 from microagg.studies import compare_cells, compare_workers
-from microagg.studies.compare import Comparison, compare, pareto_front
+from microagg.studies.compare import Comparison, compare
 from microagg.studies.compare_cells import Outcome
 from microagg.studies.compare_state import HEADER, State
 from microagg.studies.compare_workers import COMPILING
+from microagg.studies.comparison import pareto_front
 from running import finish, run, start
 
 METHODS = ["mdav", "v-mdav:gamma=1.1", "axis-pca", "individual-ranking", "hm"]

@@ -2,145 +2,53 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from microagg.errors import InputError
 from microagg.files.column_names import columns_of_file
 from microagg.files.reading import read_as_numbers, read_table
-from microagg.formatting import listed
-from microagg.guarantees.k import Anonymity, anonymity
-from microagg.guarantees.promise import Guarantees
+from microagg.guarantees.k import anonymity
 from microagg.guarantees.suppression import STAR, parse_markers
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.studies.assess_notes import notes_on_classes, notes_on_nodes, notes_on_units
+from microagg.studies.assessment import Assessment
+from microagg.studies.column_roles import (
+    Names,
+    check_missing,
+    check_two_parts,
+    checked_k,
+    expanded,
+    name_of,
+    names_of,
+    shared_numbers,
+)
 from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
 from microagg.studies.other_tools import cells_of_release, read_release, with_types
 from microagg.studies.suppressed import SuppressedRecords, find_suppressed_records
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.frames import column_facts, open_frame, to_arrow
 from microagg.table.columns.labels import as_labels_say
-from microagg.table.confidential import units_of
 from microagg.table.kind_parameters import column_settings
 from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
-from microagg.table.suggestions import describe_columns
 from microagg.table.variable import Cells
 
-Names = Sequence[str | int] | str | int
 IN_ANOTHER_ORDER = (
     "the records of the two tables are not in the same order ({why}), so nothing was "
     "measured; match them by a column that "
     "tells them apart (--key), or save the release with --keep-order."
 )
-UNCHECKED = (
-    "records were matched by their order, which could not be checked: apart from the "
-    "quasi-identifiers, the two tables share no "
-    "column with the same values, or too few; match them by a key to be sure"
-)
-
-
-@dataclass(frozen=True)
-class Assessment:
-    """The figures of a release, what they were taken from, and what to know about them."""
-
-    pair: Pair
-    """What the figures were computed on: single records, for the data holder only."""
-    figures: list[tuple[Measure, Figure]]
-    notes: tuple[str, ...]
-    matched_by: str
-    """How records found each other: "row order", or the name of the key column."""
-    known: tuple[str, ...]
-    """What the intruder of record linkage knows."""
-    classes: int
-    smallest_class: int
-    suppressed: SuppressedRecords | None = None
-    """Counts of suppressed rows and cells; every other figure is of the records without."""
-
-    def figure(self, name: str) -> Figure:
-        """Return the figure of the measure of that name.
-
-        >>> from microagg.datasets.persons import persons
-        >>> assess(persons(), persons(), quasi=["age", "rent"]).figure("il").value
-        0.0
-        """
-        for measure, figure in self.figures:
-            if measure.name == name:
-                return figure
-        raise InputError(f"measure {name!r} is not part of this assessment.")
-
-    def __repr__(self) -> str:
-        lines = [
-            f"{measure.title}: {figure.value:.4g} {measure.unit}"
-            for measure, figure in self.figures
-        ]
-        heading = (
-            f"{len(self.pair.original):,} records in {self.classes:,} classes, the smallest "
-            f"of {self.smallest_class:,}"
-        )
-        return "\n".join([heading, *lines])
-
-    def as_data(self) -> dict[str, Any]:
-        """Everything but the records as plain data: finite numbers or None, with names, units and
-        meanings.
-        """
-        return {
-            "records": len(self.pair.original),
-            "quasi": list(self.pair.quasi),
-            "confidential": [*self.pair.confidential, *self.pair.ordered],
-            "kept": list(self.pair.kept),
-            "weighted": self.pair.weights is not None,
-            "strata": list(self.pair.shared),
-            "matched_by": self.matched_by,
-            "known_to_intruder": list(self.known),
-            "k": self.pair.k,
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "suppressed": None if self.suppressed is None else self.suppressed.as_data(),
-            "notes": list(self.notes),
-            "figures": [figure_as_data(measure, figure) for measure, figure in self.figures],
-        }
-
-
-def figure_as_data(measure: Measure, figure: Figure) -> dict[str, Any]:
-    """A figure with everything that its measure declares; None stands for a range without end."""
-    return {
-        "name": measure.name,
-        "title": measure.title,
-        "side": measure.side,
-        "value": finite(figure.value),
-        "unit": measure.unit,
-        "lower_is_better": measure.lower_is_better,
-        "lowest": finite(measure.lowest),
-        "highest": finite(measure.highest),
-        "zero_means": measure.zero_means,
-        "highest_means": measure.highest_means,
-        "basis": str(measure.basis),
-        "columns": {name: finite(value) for name, value in figure.columns.items()},
-        "details": {name: finite(value) for name, value in figure.details.items()},
-        "source": measure.source,
-        **({} if figure.sample is None else {"sample": vars(figure.sample)}),
-    }
-
-
-def finite(value: float) -> float | None:
-    """A number as JSON knows it: None where it has no end.
-
-    >>> finite(2.0), finite(math.inf)
-    (2.0, None)
-    """
-    return float(value) if math.isfinite(value) else None
 
 
 def assess(
@@ -234,115 +142,145 @@ def assess(
             progress=progress,
             columns_as=columns_as or column_settings(**column_options),
         )
-    if isinstance(release, Release):
-        quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
-    before, after = _opened(original, "original"), _opened(release, "release")
-    confidential = _expanded(confidential, after.columns, "confidential")
-    keep = _expanded(keep, after.columns, "keep")
-    strata = _expanded(stratum, after.columns, "stratum")
-    weight, key, unit = _name(weight), _name(key), _name(unit)
-    of_original = [name for name in (weight, unit, key) if name]
-    taken = [*confidential, *keep, *strata, *of_original]
-    quasi = _expanded(quasi, before.columns, "quasi") or _shared_numbers(before, after, taken)
-    known = _expanded(known, quasi, "known")
-    _check_missing(before, "original", [*quasi, *of_original])
-    _check_missing(
-        after, "release", [*quasi, *confidential, *keep, *strata, *([key] if key else [])]
+    tables = _open_tables(
+        original,
+        release,
+        quasi=quasi,
+        confidential=confidential,
+        keep=keep,
+        stratum=stratum,
+        weight=weight,
+        unit=unit,
+        key=key,
+        known=known,
     )
-    _check_two_parts(quasi, taken)
-    after = in_order_of(before, after, key)
-    order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
     columns_as = column_settings(**column_options) if columns_as is None else columns_as
-    schema = assign_roles(
-        column_facts(before),
-        {
-            Role.QUASI: quasi,
-            Role.CONFIDENTIAL: [name for name in confidential if name in before.columns],
-        },
-        "drop",
-        columns_as,
-    )
-    columns_as = as_labels_say(as_labels_say(columns_as, before.to_native()), after.to_native())
-    columns = [{column.name: column for column in schema.columns}[name] for name in quasi]
+    columns, columns_as = _read_columns(tables, columns_as)
     markers = parse_markers(suppressed)
     hidden = find_suppressed_records(
-        before,
-        after,
-        quasi,
-        strata,
-        _cells_of_original(before, columns, columns_as),
+        tables.before,
+        tables.after,
+        tables.quasi,
+        tables.strata,
+        _cells_of_original(tables.before, columns, columns_as),
         columns_as,
         markers,
         k or 2,
     )
-    if hidden.is_some:
-        rows = hidden.rest.tolist()
-        before, after = before[rows, :], _retyped(after[rows, :], quasi, columns_as)
-    cells, on_reading = _cells(before, after, columns, columns_as, markers or (STAR,))
-    pair = pair_of(
-        before,
-        after,
-        quasi=quasi,
-        confidential=confidential,
-        keep=keep,
-        shared=strata,
-        weight=weight,
-        k=_checked(k),
-        kinds=columns_as.kinds,
-        ordinal=columns_as.levels,
-        special=columns_as.special,
-        na=columns_as.na,
-        cells=cells,
-    )
-    if order is RowOrder.UNKNOWN and pair.names and out_of_order(pair.original, pair.released):
-        raise InputError(
-            IN_ANOTHER_ORDER.format(why="the columns agree overall, but the records do not")
-        )
-    figures = assess_pair(pair, measures, progress, known=known)
-    classes = anonymity(to_arrow(after.select(*quasi, *strata)), [*quasi, *strata], k or 2)
-    sizes = classes.sizes
+    tables = _without_suppressed(tables, hidden, columns_as)
+    pair, on_reading = _pair(tables, columns, columns_as, markers or (STAR,), checked_k(k))
+    figures = assess_pair(pair, measures, progress, known=tables.known)
+    shared = [*tables.quasi, *tables.strata]
+    classes = anonymity(to_arrow(tables.after.select(*shared)), shared, k or 2)
     return Assessment(
         pair=pair,
         figures=figures,
         notes=hidden.notes
-        + _notes(pair, sizes, order)
-        + _notes_on_units(before, unit, classes, columns_as)
+        + notes_on_classes(pair, classes.sizes, tables.order)
+        + notes_on_units(tables.before, tables.unit, classes, columns_as)
         + on_reading
-        + _notes_on_nodes(pair)
+        + notes_on_nodes(pair)
         + tuple(filter(None, (on_numbers(pair),))),
-        matched_by=key or "row order",
-        known=tuple(known or quasi),
-        classes=len(sizes),
-        smallest_class=int(sizes.min()),
+        matched_by=tables.key or "row order",
+        known=tuple(tables.known or tables.quasi),
+        classes=len(classes.sizes),
+        smallest_class=int(classes.sizes.min()),
         suppressed=hidden if hidden.is_some else None,
     )
 
 
-def _notes_on_units(
-    before: nw.DataFrame[Any], unit: str | None, classes: Anonymity, options: ColumnSettings
-) -> tuple[str, ...]:
-    """Count the classes with fewer than k different units, or with one that has more than half of
-    the records.
+@dataclass(frozen=True)
+class _Tables:
+    """Two matched tables, with the roles of their columns."""
+
+    before: nw.DataFrame[Any]
+    after: nw.DataFrame[Any]
+    quasi: list[str]
+    confidential: list[str]
+    keep: list[str]
+    strata: list[str]
+    weight: str | None
+    unit: str | None
+    key: str | None
+    known: list[str]
+    order: RowOrder
+
+
+def _open_tables(original: Any, release: Any, *, quasi: Names, **roles: Any) -> _Tables:
+    """Open both tables, find their columns, and bring the release into the order of the
+    original.
     """
-    if unit is None:
-        return ()
-    units = units_of(to_arrow(before.select(unit)), unit, na=options.na)
-    findings = Guarantees.of(units=classes.k).evaluate(
-        classes.labels, len(classes.sizes), (), units
+    if isinstance(release, Release):
+        quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
+    before, after = _opened(original, "original"), _opened(release, "release")
+    confidential, keep, strata = (
+        expanded(roles[role], after.columns, role) for role in ("confidential", "keep", "stratum")
     )
-    misses = np.any([finding.failing for finding in findings], axis=0)
-    failing = int(misses.sum())
-    if failing == 0:
-        return (
-            f"every class has {classes.k} or more different units, none with more than "
-            f"half of its records",
-        )
-    records = int(classes.sizes[misses].sum())
-    return (
-        f"{failing:,} of {len(classes.sizes):,} classes ({records:,} records) have fewer "
-        f"than {classes.k} different units, or one with "
-        "more than half of their records",
+    weight, key, unit = (name_of(roles[role]) for role in ("weight", "key", "unit"))
+    of_original = [name for name in (weight, unit, key) if name]
+    taken = [*confidential, *keep, *strata, *of_original]
+    quasi = expanded(quasi, before.columns, "quasi") or shared_numbers(before, after, taken)
+    known = expanded(roles["known"], quasi, "known")
+    check_missing(before, "original", [*quasi, *of_original])
+    of_release = [*quasi, *confidential, *keep, *strata, *([key] if key else [])]
+    check_missing(after, "release", of_release)
+    check_two_parts(quasi, taken)
+    after = in_order_of(before, after, key)
+    order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
+    return _Tables(
+        before, after, quasi, confidential, keep, strata, weight, unit, key, known, order
     )
+
+
+def _read_columns(tables: _Tables, options: ColumnSettings) -> tuple[list[Column], ColumnSettings]:
+    """Return the quasi-identifying columns, and the options with those of the tables' labels."""
+    before = tables.before
+    hidden = [name for name in tables.confidential if name in before.columns]
+    roles = {Role.QUASI: tables.quasi, Role.CONFIDENTIAL: hidden}
+    schema = assign_roles(column_facts(before), roles, "drop", options)
+    options = as_labels_say(as_labels_say(options, before.to_native()), tables.after.to_native())
+    by_name = {column.name: column for column in schema.columns}
+    return [by_name[name] for name in tables.quasi], options
+
+
+def _without_suppressed(
+    tables: _Tables, hidden: SuppressedRecords, options: ColumnSettings
+) -> _Tables:
+    """Return the tables without the records that have suppressed cells."""
+    if not hidden.is_some:
+        return tables
+    rows = hidden.rest.tolist()
+    after = _retyped(tables.after[rows, :], tables.quasi, options)
+    return replace(tables, before=tables.before[rows, :], after=after)
+
+
+def _pair(
+    tables: _Tables,
+    columns: Sequence[Column],
+    options: ColumnSettings,
+    markers: Sequence[str],
+    k: int | None,
+) -> tuple[Pair, tuple[str, ...]]:
+    """Return both tables as measures take them, and notes on how they were read."""
+    before, after = tables.before, tables.after
+    cells, notes = _cells(before, after, columns, options, markers)
+    pair = pair_of(
+        before,
+        after,
+        quasi=tables.quasi,
+        confidential=tables.confidential,
+        keep=tables.keep,
+        shared=tables.strata,
+        weight=tables.weight,
+        k=k,
+        options=options,
+        cells=cells,
+    )
+    unknown = tables.order is RowOrder.UNKNOWN
+    if unknown and pair.names and out_of_order(pair.original, pair.released):
+        why = "the columns agree overall, but the records do not"
+        raise InputError(IN_ANOTHER_ORDER.format(why=why))
+    return pair, notes
 
 
 def _cells(
@@ -409,34 +347,28 @@ def assess_files(
             expand_names(quasi, columns_of_file(original, **(reading or {})), "quasi")
         )
     read_options = {**(reading or {}), "settings": columns_as}
-    said_of_release = {name: value for name, value in read_options.items() if name != "skip_rows"}
+    reading_of_release = {
+        name: value for name, value in read_options.items() if name != "skip_rows"
+    }
     if read_options.get("header") is False:
-        said_of_release["header"] = True
+        reading_of_release["header"] = True
     if quasi:
         weight = names_of(options.get("weight") or ())
-        before = _table_of(original, weight, quasi=quasi, **read_options)
-        after = _release_of(release, quasi, **said_of_release)
+        before = _read(original, read_table, numeric=weight, quasi=quasi, **read_options)
+        options_of_columns = reading_of_release.pop("settings")
+        after = _read(release, read_release, quasi, options_of_columns, **reading_of_release)
     else:
         before, after = (
             read_as_numbers(original, **read_options),
-            read_as_numbers(release, **said_of_release),
+            read_as_numbers(release, **reading_of_release),
         )
     return assess(before, after, columns_as=columns_as, **options)
 
 
-def _release_of(path: str | Path, quasi: Sequence[str], **reading: Any) -> Any:
+def _read(path: str | Path, read: Callable[..., Any], *arguments: Any, **reading: Any) -> Any:
+    """Return a table read from a file, which errors name."""
     try:
-        return read_release(path, quasi, reading.pop("settings"), **reading)
-    except InputError as error:
-        message = str(error)
-        raise InputError(
-            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
-        ) from None
-
-
-def _table_of(path: str | Path, numeric: Sequence[str], **reading: Any) -> Any:
-    try:
-        return read_table(path, numeric=numeric, **reading)
+        return read(path, *arguments, **reading)
     except InputError as error:
         message = str(error)
         raise InputError(
@@ -451,65 +383,6 @@ def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
         raise InputError(f"in the {which}, {error}") from None
 
 
-def names_of(names: Names) -> list[str]:
-    """Column names as a list of texts without repetitions; a NumPy table's columns may be given by
-    their numbers.
-
-    >>> names_of("age"), names_of([0, 1])
-    (['age'], ['0', '1'])
-    """
-    listed = [names] if isinstance(names, str | int) else list(names)
-    return list(dict.fromkeys(str(name) for name in listed))
-
-
-def _expanded(names: Names, columns: Sequence[str], what: str) -> list[str]:
-    """Names of columns as a list of texts, with those that fit in place of a pattern."""
-    return list(expand_names(names_of(names), columns, what))
-
-
-def _name(name: str | int | None) -> str | None:
-    return None if name is None else str(name)
-
-
-def _shared_numbers(
-    before: nw.DataFrame[Any], after: nw.DataFrame[Any], taken: Sequence[str]
-) -> list[str]:
-    """The numeric columns that both tables have, in the order of the original."""
-    released = {fact.name for fact in column_facts(after) if fact.numeric}
-    shared = [
-        fact.name
-        for fact in column_facts(before)
-        if fact.numeric and fact.name in released and fact.name not in taken
-    ]
-    if not shared:
-        raise InputError(
-            "the two tables share no numeric column; name the quasi-identifiers with quasi."
-        )
-    return shared
-
-
-def _check_missing(frame: nw.DataFrame[Any], which: str, names: Sequence[str]) -> None:
-    for name in names:
-        if name not in frame.columns:
-            instead = describe_columns(name, frame.columns, "it has")
-            raise InputError(f"there is no column {name!r} in the {which}; {instead}.")
-
-
-def _check_two_parts(quasi: Sequence[str], others: Sequence[str]) -> None:
-    parts = [*quasi, *others]
-    twice = next((name for name in parts if parts.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"column {twice!r} was given two roles; choose one.")
-
-
-def _checked(k: Any) -> int | None:
-    if k is None:
-        return None
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
-        raise InputError("k must be a whole number, at least 2.")
-    return int(k)
-
-
 def _order_by_witnesses(
     before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
 ) -> RowOrder:
@@ -522,32 +395,3 @@ def _order_by_witnesses(
         why = f"column {column!r} has the same values in both, but in other rows"
         raise InputError(IN_ANOTHER_ORDER.format(why=why))
     return order
-
-
-def _notes(pair: Pair, sizes: np.ndarray, order: RowOrder) -> tuple[str, ...]:
-    notes = []
-    if order is RowOrder.UNKNOWN:
-        notes.append(UNCHECKED)
-    if pair.k is not None and sizes.min() < pair.k:
-        records = int(sizes[sizes < pair.k].sum())
-        notes.append(
-            f"NOT {pair.k}-anonymous: {records} of {int(sizes.sum())} records have a "
-            f"combination of values that fewer "
-            f"than {pair.k} records share"
-        )
-    return tuple(notes)
-
-
-def _notes_on_nodes(pair: Pair) -> tuple[str, ...]:
-    """Return notes on columns that hold nodes of their hierarchy in place of values."""
-    names = [
-        variable.name
-        for variable in pair.after.variables
-        if variable.hierarchy is not None and variable.hierarchy.inner
-    ]
-    if not names:
-        return ()
-    return (
-        f"nodes of a hierarchy in place of values count as the centroid of their values: "
-        f"{listed(names)}",
-    )

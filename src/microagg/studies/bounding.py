@@ -66,7 +66,7 @@ def bound_file(
     )
     settings = settings.of_table(frame.to_native())
     schema = assign_roles(
-        column_facts(frame), settings.roles, rest="drop", asked=settings.column_options
+        column_facts(frame), settings.roles, rest="drop", options=settings.column_options
     )
     frame, _ = without_gaps(frame, schema, settings)
     cells = read_cells(frame, schema, settings)

@@ -24,7 +24,8 @@ from microagg.problem.problem import Progress
 from microagg.release.manifest import digest_of
 from microagg.release.settings import OF_A_CELL, Settings
 from microagg.runtime.workers import code_digest
-from microagg.table.columns.frames import open_frame, values_of
+from microagg.table.columns.frames import open_frame
+from microagg.table.columns.matrix_values import values_of
 
 
 @dataclass(frozen=True)

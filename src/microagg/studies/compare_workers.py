@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.kernels.compiling import announce_compiling, on_first_compile, would_announce
-from microagg.runtime.dask import shared_work
+from microagg.runtime.dask_pool import shared_work
 from microagg.studies.compare_cells import Cell, Outcome, Study, run_cell
 
 LOOK = 0.2  # seconds between two looks at whether somebody wants to stop

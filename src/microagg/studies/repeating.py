@@ -28,7 +28,7 @@ from microagg.release.note_catalogue import make_note
 from microagg.release.release import Release
 from microagg.release.risks import with_risks_accepted
 from microagg.release.settings import Settings
-from microagg.runtime.dask import check_engine
+from microagg.runtime.dask_cluster import check_engine
 
 ANOTHER_TABLE = "this is not the table that the release was made from: its digest differs."
 

@@ -21,7 +21,7 @@ from microagg.errors import InputError
 from microagg.files.commit.writing import check_unwritable
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.pipeline.run_method import partition
-from microagg.runtime.dask import shared_work
+from microagg.runtime.dask_pool import shared_work
 from microagg.studies.published import RUNS, Published
 from microagg.table.encoder import Space
 

@@ -1,0 +1,107 @@
+"""The people of an attack: who is in the rerun of a release, and who was left out as control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from microagg.errors import InputError
+from microagg.formatting import counted
+from microagg.pipeline.preparation import open_table, select_records
+from microagg.release.cells import units_in
+from microagg.release.settings import Settings
+from microagg.table.schema import Role, Schema
+
+FEWEST = 50
+"""Fewest records with which rates say anything."""
+MOST_TARGETS = 1_000
+ROW = "microagg row of an attack"
+
+
+@dataclass(frozen=True)
+class People:
+    """Records of the original, and the rows that play each part.
+
+    `rest` is what the rerun protects, `targets` are some of it, `controls` were left out of it.
+    There are as many targets as controls.
+    """
+
+    frame: nw.DataFrame[Any]
+    schema: Schema
+    settings: Settings
+    rest: np.ndarray
+    targets: np.ndarray
+    controls: np.ndarray
+
+    def table_of(self, rows: np.ndarray) -> Any:
+        """Return these rows as a table of the caller's type."""
+        return self.frame[rows.tolist(), :].to_native()
+
+
+def choose_people(
+    table: Any, settings: Settings, *, control_share: float, most: int, rng: np.random.Generator
+) -> People:
+    """Open a table and choose targets and controls at random; whole units where there are units."""
+    if not 0.0 < control_share < 1.0:
+        raise InputError("control_share must be between 0 and 1, without both.")
+    opened = open_table(table, settings)
+    frame, _, _ = select_records(opened)
+    if len(frame) < FEWEST:
+        raise InputError(
+            f"an attack needs {FEWEST} records or more to say anything; the table has "
+            f"{counted(len(frame), 'record')}."
+        )
+    units = units_in(frame, opened.schema, opened.settings)
+    codes = np.arange(len(frame)) if units is None else units.codes
+    left_out = _chosen_units(codes, control_share, rng)
+    is_control = np.isin(codes, left_out)
+    rest, controls = np.flatnonzero(~is_control), np.flatnonzero(is_control)
+    rest = rest[_rows_that_take_part(replace(opened, frame=frame[rest.tolist(), :]))]
+    if len(rest) < 2 * opened.settings.k or len(controls) == 0:
+        raise InputError(
+            "too few records are left for the rerun or for the control group; choose another "
+            "control_share or a smaller k."
+        )
+    size = min(len(rest), len(controls), most)
+    targets = np.sort(rng.permutation(rest)[:size])
+    controls = np.sort(rng.permutation(controls)[:size])
+    return People(frame, opened.schema, opened.settings, rest, targets, controls)
+
+
+def _chosen_units(codes: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Return units, drawn at random, that have about this share of the records."""
+    units, sizes = np.unique(codes, return_counts=True)
+    order = rng.permutation(len(units))
+    wanted = share * len(codes)
+    count = int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1
+    return units[order[: min(count, len(units) - 1)]]
+
+
+def _rows_that_take_part(opened: Any) -> np.ndarray:
+    """Return which rows of the rest a rerun would protect: some strata may be too small now."""
+    indexed = replace(opened, frame=opened.frame.with_row_index(ROW))
+    settings = opened.settings
+    if settings.stratum:
+        indexed = replace(indexed, settings=settings.but(small_strata="drop"))
+    frame, _, _ = select_records(indexed)
+    return frame[ROW].to_numpy().astype(np.int64)
+
+
+def names_known(schema: Schema, known: tuple[str, ...]) -> list[str]:
+    """Return the quasi-identifiers an intruder knows, all of them by default.
+
+    Raises
+    ------
+    InputError
+        If a name is no quasi-identifier.
+    """
+    quasi = schema.names(Role.QUASI)
+    wrong = next((name for name in known if name not in quasi), None)
+    if wrong is not None:
+        raise InputError(
+            f"known: {wrong!r} is not a quasi-identifier; choose from {', '.join(quasi)}."
+        )
+    return [name for name in quasi if name in known] if known else quasi
