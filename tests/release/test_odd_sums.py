@@ -141,7 +141,7 @@ def test_what_a_sample_tells_of_a_weighted_table_is_not_published(name: str) -> 
     """Loss in z-scores is exact out of core only without weights."""
     asked = {"k": 5, "quasi": ["age"], "publish": [name], "accept_risk": ["published-measures"]}
     check_out_of_core(Settings.of(**asked))
-    with pytest.raises(OnlyInMemoryError, match=f"publish={name} is not worked on beyond memory"):
+    with pytest.raises(OnlyInMemoryError, match=f"publish={name} is not supported out of core"):
         check_out_of_core(Settings.of(**asked, weight="w"))
     check_out_of_core(Settings.of(**{**asked, "publish": ["il-raw"]}, weight="w"))
 

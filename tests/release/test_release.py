@@ -245,7 +245,7 @@ def test_few_records(n: int, k: int) -> None:
 def test_constant_columns_are_noted_and_cost_nothing() -> None:
     given = pa.table({"age": [20, 21, 60, 61], "year": [0.1] * 4, "share": [1 / 3] * 4})
     release = ma.anonymize(given, 2, quasi=["age", "year", "share"], precision="full", seed=0)
-    assert "constant, so without influence on the groups: 'year', 'share'" in release.notes
+    assert "one value only, so ignored when groups were formed: 'year', 'share'" in release.notes
     alone = ma.anonymize(given.select(["age"]), 2, quasi="age", precision="full", seed=0)
     assert release.loss == pytest.approx(alone.loss)
     assert release.table.column("year").to_pylist() == [0.1] * 4
@@ -322,9 +322,10 @@ def test_loss_is_never_below_the_bound_beside_it(scale: str) -> None:
 def test_rounding_that_costs_is_noted() -> None:
     given = pa.table({"children": [0, 1, 1, 2, 2, 3]})
     release = ma.anonymize(given, 2, quasi="children", seed=0)
-    assert any("precision='full' avoids it" in note for note in release.notes)
+    assert any("rounding raised the loss" in note for note in release.notes)
     exact = ma.anonymize(given, 2, quasi="children", precision="full", seed=0)
-    assert not any("precision=" in note for note in exact.notes)
+    assert not any("rounding raised" in note for note in exact.notes)
+    assert not any("precision=" in note for note in release.notes), "what would be refused"
 
 
 def test_without_a_seed_one_is_drawn() -> None:

@@ -16,7 +16,7 @@ import microagg as ma
 import small_blocks
 from beyond import in_passes
 from microagg.files.commit.writing import write_table
-from microagg.release.selecting import expand_patterns
+from microagg.release.selecting import expand_patterns, is_selector
 from microagg.release.settings import Settings
 from microagg.studies.repeating import repeat_file
 from microagg.table.patterns import expand_names
@@ -126,3 +126,12 @@ def test_weight_and_unit_are_not_taken_by_a_pattern() -> None:
     settings = Settings.of(k=5, quasi="q*", weight="q_w", unit="q_u")
     assert expand_patterns(settings, ["q1", "q_w", "q_u"]).quasi == ("q1",)
     assert expand_patterns(Settings.of(k=5, quasi="q*"), ["q1", "q_w"]).quasi == ("q1", "q_w")
+
+
+class Expr:
+    """Named like the expressions of narwhals and polars, but of another library."""
+
+
+def test_only_expressions_of_the_two_libraries_are_selectors() -> None:
+    assert all(map(is_selector, (cs.numeric(), pl.col("q1"), ncs.numeric(), ncs.by_dtype())))
+    assert not any(map(is_selector, (pl.Series(["q1"]), pl.Int64, Expr(), ["q1"], "q1", None)))

@@ -301,11 +301,13 @@ def test_settings_that_tell_of_the_original_table_alone_are_not_public() -> None
     assert internal == {
         "accept_risk",
         "date",
+        "entity",
         "identifier",
         "reading",
         "rename",
         "rest",
         "seed",
+        "title",
         "unit",
         "writing",
     }

@@ -21,8 +21,9 @@ from microagg.cli.commands import app
 from microagg.cli.options import SEARCHING, flag_of
 from microagg.pipeline.files import anonymize_file
 from microagg.proposal.rules import ANSWERS
-from microagg.release.settings_file import known_keys, line_of, overridden, read_settings
+from microagg.release.settings_file import known_keys, overridden, read_settings
 from microagg.release.settings_schema import settings_schema
+from microagg.release.toml_lines import line_of
 from microagg.table.json_schemas import fits
 from microagg.table.settings_text import DECIDE, VERSION_KEY, toml_key, toml_value
 
@@ -57,6 +58,8 @@ EVERYTHING: dict[str, Any] = {
     "stratum": ["region"],
     "unit": "home",
     "small_strata": "drop",
+    "title": "Wages 2026",
+    "entity": "company",
     "rest": "keep",
     "exact": True,
     "accept_risk": ["full-precision", "true-values"],

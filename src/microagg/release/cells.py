@@ -1,6 +1,4 @@
-"""What the columns of a table are, as the settings say: their cells, their confidential values, and
-records that are left out.
-"""
+"""Cells, confidential values and units of a table as the settings read them."""
 
 from __future__ import annotations
 
@@ -22,20 +20,22 @@ from microagg.table.variable import NO_ATOM, Cells, missing_cells
 
 
 def read_cells(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Cells:
-    """The cells of the quasi-identifying columns."""
-    asked = settings.columns
+    """Return the cells of the quasi-identifying columns."""
+    options = settings.columns
     columns = [column for column in schema.columns if column.role is Role.QUASI]
-    return cells_of(frame, columns, special=asked.special, na=asked.na, hierarchies=asked.hierarchy)
+    return cells_of(
+        frame, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
+    )
 
 
 def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings) -> Cells:
-    """The released cells as anybody reads them who has the released table and the settings: what a
-    public report shows.
+    """Return the released cells as anybody reads them from the released table and the settings, for
+    a public report.
 
     Those that were made tell more: a clock or a unit that suits the original alone. Ranges and
     ancestors are the texts released. Labels are those of the released table.
     """
-    asked = settings.of_table(table).columns
+    options = settings.of_table(table).columns
     quasi = [column for column in schema.columns if column.role is Role.QUASI]
     fine = [
         column
@@ -45,15 +45,18 @@ def shown_cells(table: pa.Table, made: Cells, schema: Schema, settings: Settings
     if not fine:
         return made
     read = cells_of(
-        nw.from_native(table, eager_only=True), fine, special=asked.special, na=asked.na
+        nw.from_native(table, eager_only=True), fine, special=options.special, na=options.na
     )
-    place = {name: j for j, name in enumerate(read.names)}
+    position_of = {name: j for j, name in enumerate(read.names)}
     values, variables = made.values.copy(), list(made.variables)
     atoms = np.full(values.shape, NO_ATOM, np.int16) if made.atoms is None else made.atoms.copy()
     for j, name in enumerate(made.names):
-        if name in place:
-            variables[j], values[:, j] = read.variables[place[name]], read.values[:, place[name]]
-            held = read.atoms_of(place[name])
+        if name in position_of:
+            variables[j], values[:, j] = (
+                read.variables[position_of[name]],
+                read.values[:, position_of[name]],
+            )
+            held = read.atoms_of(position_of[name])
             atoms[:, j] = NO_ATOM if held is None else held
     return Cells(tuple(variables), values, atoms if (atoms != NO_ATOM).any() else None)
 
@@ -64,22 +67,22 @@ def confidential_of(
     settings: Settings,
     standing: ValueFrequencies | None = None,
 ) -> tuple[Attribute, ...]:
-    """The confidential columns, with the kinds, orders and codes that were said of them."""
-    asked = settings.columns
+    """Return the confidential columns, with the kinds, orders and codes of the settings."""
+    options = settings.columns
     return attributes_of(
         table,
         names,
         exact=settings.exact,
-        kinds=asked.kinds,
-        ordinal=asked.levels,
-        special=asked.special,
-        na=asked.na,
+        kinds=options.kinds,
+        ordinal=options.levels,
+        special=options.special,
+        na=options.na,
         standing=standing,
     )
 
 
 def units_in(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Attribute | None:
-    """The unit that each record belongs to; None where there is no such column."""
+    """Return the unit of each record; None without such a column."""
     name = schema.one(Role.UNIT)
     return (
         None
@@ -91,7 +94,7 @@ def units_in(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> At
 def without_gaps(
     frame: nw.DataFrame[Any], schema: Schema, settings: Settings
 ) -> tuple[nw.DataFrame[Any], int]:
-    """The table without the records that miss a quasi-identifier, and how many those are, if they
+    """Return the table without the records that miss a quasi-identifier, and their number, if these
     are to be left out.
 
     With missing="error" they are refused, with "group" they stay.
@@ -102,10 +105,10 @@ def without_gaps(
     gaps = missing_cells(cells)
     if settings.missing == "error":
         counts = {name: int(gaps[:, j].sum()) for j, name in enumerate(cells.names)}
-        told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
-        if told:
+        gap_counts = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
+        if gap_counts:
             raise InputError(
-                f"quasi-identifiers are missing: {told}; fill them in, or say "
+                f"quasi-identifiers are missing: {gap_counts}; fill them in, or say "
                 f"missing='group' to group such records with their "
                 "like or missing='drop' to leave them out."
             )

@@ -1,5 +1,4 @@
-"""What became of the cells of a table, column by column: the everyday figures of a release, for the
-data holder's eyes.
+"""Changes of the cells of a table, column by column: everyday figures for the data holder.
 
 How many cells are as they were, how far numbers and dates moved, by how many levels ordered
 categories did, how many gaps were filled and how many values blanked. All of it is of both tables,
@@ -33,7 +32,7 @@ UNITS = (
 
 @dataclass(frozen=True)
 class Change:
-    """What became of the cells of one column.
+    """Changes of the cells of one column.
 
     >>> Change("age", Kind.NUMERIC, 50.0, 1.5, "", 0, 0).moved
     1.5
@@ -59,7 +58,7 @@ class Change:
 
 
 def changes(before: Cells, after: Cells) -> dict[str, Change]:
-    """What became of the cells of each column, by its name. Both have the same records in the same
+    """Return the changes of each column by its name. Both tables have the same records in the same
     order.
 
     Cells are compared by what they stand for: the levels of the two may be numbered differently.
@@ -71,13 +70,17 @@ def changes(before: Cells, after: Cells) -> dict[str, Change]:
     return {variable.name: _change(before, after, j) for j, variable in enumerate(before.variables)}
 
 
-def unchanged_on_average(found: Mapping[str, Change]) -> float:
-    """The cells that are as they were, in percent, averaged over columns.
+def unchanged_on_average(by_column: Mapping[str, Change]) -> float:
+    """Return the share of unchanged cells in percent, averaged over columns.
 
-    >>> unchanged_on_average({"a": Change("a", Kind.NOMINAL, 90.0, None, "", 0, 0), "b": Change("b", Kind.NOMINAL, 100.0, None, "", 0, 0)})
+    >>> town = Change("town", Kind.NOMINAL, 90.0, None, "", 0, 0)
+    >>> sex = Change("sex", Kind.NOMINAL, 100.0, None, "", 0, 0)
+    >>> unchanged_on_average({"town": town, "sex": sex})
     95.0
     """
-    return float(np.mean([change.unchanged for change in found.values()])) if found else 100.0
+    return (
+        float(np.mean([change.unchanged for change in by_column.values()])) if by_column else 100.0
+    )
 
 
 def _change(before: Cells, after: Cells, j: int) -> Change:
@@ -92,10 +95,11 @@ def _change(before: Cells, after: Cells, j: int) -> Change:
 
 
 def moves_of(before: Cells, after: Cells, j: int) -> np.ndarray | None:
-    """By how much the cells of a column moved that had a value before and have one after; None
-    where that says nothing.
+    """Return the absolute changes of the cells that have a value before and after; None where these
+    have no meaning.
 
-    >>> moves_of(Cells.plain(np.array([[30.0]]), ["age"]), Cells.plain(np.array([[31.0]]), ["age"]), 0).tolist()
+    >>> before = Cells.plain(np.array([[30.0]]), ["age"])
+    >>> moves_of(before, Cells.plain(np.array([[31.0]]), ["age"]), 0).tolist()
     [1.0]
     """
     old, new = before.variables[j], after.variables[j]
@@ -111,7 +115,7 @@ def moves_of(before: Cells, after: Cells, j: int) -> np.ndarray | None:
 
 
 def moved_by(old: Variable, new: Variable, moved: float | None) -> tuple[float | None, str]:
-    """The mean change of a cell in a fitting unit.
+    """Return the mean change of a cell in a fitting unit.
 
     >>> moved_by(Variable("age"), Variable("age"), 1.5)
     (1.5, '')
@@ -124,31 +128,39 @@ def moved_by(old: Variable, new: Variable, moved: float | None) -> tuple[float |
 
 
 def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]:
-    """A length of time in the longest unit of which it has at least one; in its own where it is
-    shorter than all.
+    """Return a length of time in the longest unit of which it has at least one; in its own unit
+    where it is shorter than all.
 
     >>> _in_fitting_unit(90.0, "s"), _in_fitting_unit(0.5, "D")
     ((1.5, 'minutes'), (0.5, 'days'))
     """
     if not unit:
         return moved, ""
-    place = [short for short, _, _ in UNITS].index(unit)
+    index = [short for short, _, _ in UNITS].index(unit)
     fitting = moved
-    while fitting is not None and place > 0 and fitting / UNITS[place - 1][2] >= 1.0:
-        place -= 1
-        fitting /= UNITS[place][2]
-    return fitting, UNITS[place][1]
+    while fitting is not None and index > 0 and fitting / UNITS[index - 1][2] >= 1.0:
+        index -= 1
+        fitting /= UNITS[index][2]
+    return fitting, UNITS[index][1]
 
 
-def rows_of_changes(found: Mapping[str, Change]) -> Iterator[tuple[str, str, str, str, str]]:
-    """For a table: column, kind, cells unchanged in percent, by how much they moved, what was
-    filled and blanked.
+def moved_text(change: Change) -> str:
+    """Return the mean change of a cell with its unit.
+
+    >>> moved_text(Change("age", Kind.NUMERIC, 50.0, 1.5, "years", 0, 0))
+    '1.5 years'
+    """
+    return "–" if change.moved is None else f"{number(change.moved, 3)} {change.unit}".strip()
+
+
+def rows_of_changes(by_column: Mapping[str, Change]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield the rows of a table: column, kind, cells unchanged in percent, their mean change, gaps
+    filled and values blanked.
 
     >>> list(rows_of_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)}))
     [('age', 'numeric', '50.0', '1.5', '2 filled')]
     """
-    for change in found.values():
-        moved = "–" if change.moved is None else f"{number(change.moved, 3)} {change.unit}".strip()
+    for change in by_column.values():
         gaps = [
             f"{count:,} {what}"
             for count, what in ((change.filled, "filled"), (change.blanked, "blanked"))
@@ -158,28 +170,29 @@ def rows_of_changes(found: Mapping[str, Change]) -> Iterator[tuple[str, str, str
             change.name,
             change.kind.value,
             f"{change.unchanged:.1f}",
-            moved,
+            moved_text(change),
             ", ".join(gaps) or "–",
         )
 
 
-def sentence_on_changes(found: Mapping[str, Change]) -> str:
-    """The everyday figure in words.
+def sentence_on_changes(by_column: Mapping[str, Change]) -> str:
+    """Return the everyday figure in words.
 
     >>> sentence_on_changes({"age": Change("age", Kind.NUMERIC, 50.0, 1.5, "", 2, 0)})
     '50.0 % of the cells are as they were, averaged over columns; 2 gaps were filled (age)'
     """
-    told = (
-        f"{unchanged_on_average(found):.1f} % of the cells are as they were, averaged over columns"
-    )
-    filled = {name: change.filled for name, change in found.items() if change.filled}
-    blanked = {name: change.blanked for name, change in found.items() if change.blanked}
+    unchanged = unchanged_on_average(by_column)
+    sentence = f"{unchanged:.1f} % of the cells are as they were, averaged over columns"
+    filled = {name: change.filled for name, change in by_column.items() if change.filled}
+    blanked = {name: change.blanked for name, change in by_column.items() if change.blanked}
     if filled:
         was = "was" if sum(filled.values()) == 1 else "were"
-        told += f"; {counted(sum(filled.values()), 'gap')} {was} filled ({listed(list(filled))})"
+        sentence += (
+            f"; {counted(sum(filled.values()), 'gap')} {was} filled ({listed(list(filled))})"
+        )
     if blanked:
         was = "was" if sum(blanked.values()) == 1 else "were"
-        told += (
+        sentence += (
             f"; {counted(sum(blanked.values()), 'value')} {was} blanked ({listed(list(blanked))})"
         )
-    return told
+    return sentence

@@ -9,8 +9,6 @@ import narwhals as nw
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.formatting import printable
-from microagg.release.report.summary import headline_of, summary_of
 from microagg.release.report.viewing import Pictures, pictures_of
 from microagg.table.columns.arrow import strip_metadata
 from microagg.table.columns.field_metadata import NOTES
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Conversions:
-    """What a release can be turned into; mixed into `Release`."""
+    """Conversions of a release to tables, text and pictures; mixed into `Release`."""
 
     if TYPE_CHECKING:
         table: Any
@@ -36,10 +34,23 @@ class Conversions:
         def pair(self) -> Pair: ...
 
     def to_arrow(self) -> pa.Table:
-        """Return the released table as an Arrow table, rows in the order given.
+        """Return the released table as an Arrow table, rows in the order of the original.
 
+        Returns
+        -------
+        pyarrow.Table
+            The released columns with their labels.
+
+        Raises
+        ------
+        InputError
+            If the release was made out of core: its table is in the written file only.
+
+        Examples
+        --------
         >>> import microagg as ma
-        >>> ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_arrow().column("age").to_pylist()
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> release.to_arrow().column("age").to_pylist()
         [31, 31, 62, 62]
         """
         self._check_on_disk()
@@ -50,11 +61,23 @@ class Conversions:
         )
 
     def to_pandas(self) -> Any:
-        """Return the released table as a pandas DataFrame, rows (and a pandas index) in the
-        order given.
+        """Return the released table as a pandas DataFrame, rows in the order of the original.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The released columns. The index of a pandas table is kept.
+
+        Raises
+        ------
+        InputError
+            If the release was made out of core, or pandas is not installed.
+
+        Examples
+        --------
         >>> import microagg as ma
-        >>> type(ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_pandas()).__name__
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> type(release.to_pandas()).__name__
         'DataFrame'
         """
         self._check_on_disk()
@@ -63,10 +86,23 @@ class Conversions:
         return _by_library(self.to_arrow(), "pandas")
 
     def to_polars(self) -> Any:
-        """Return the released table as a polars DataFrame, rows in the order given.
+        """Return the released table as a polars DataFrame, rows in the order of the original.
 
+        Returns
+        -------
+        polars.DataFrame
+            The released columns.
+
+        Raises
+        ------
+        InputError
+            If the release was made out of core, or polars is not installed.
+
+        Examples
+        --------
         >>> import microagg as ma
-        >>> ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).to_polars().height
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> release.to_polars().height
         4
         """
         self._check_on_disk()
@@ -82,24 +118,13 @@ class Conversions:
             )
 
     def __len__(self) -> int:
-        """How many records the released table has."""
+        """Return the number of records of the released table."""
         return int(self.manifest["records"])
 
-    def summary(self) -> str:
-        """Return the release in a few lines of text: guarantee, loss, method and notes.
-
-        >>> import microagg as ma
-        >>> print(ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0).summary().splitlines()[0])
-        4 records in 2 classes of 2
-        """
-        sizes = self.anonymity.sizes
-        rows = summary_of(self.manifest, sizes, self.notes)
-        lines = [f"{name:<12}{printable(sentence)}" for name, sentence in rows]
-        return "\n".join([headline_of(self.manifest, sizes), *lines])
-
     def plot(self, *columns: str) -> Pictures:
-        """Draw quasi-identifying columns before and after; needs matplotlib (`pip install
-        'microagg[plots]'`).
+        """Draw quasi-identifying columns before and after.
+
+        Needs matplotlib (`pip install 'microagg[plots]'`).
 
         Parameters
         ----------
@@ -112,6 +137,11 @@ class Conversions:
             A notebook shows them; `save("pictures.html")` writes them. They show the original: do
             not publish them.
 
+        Raises
+        ------
+        InputError
+            If a column is no quasi-identifier, or matplotlib is not installed.
+
         Examples
         --------
         >>> import microagg as ma
@@ -123,8 +153,8 @@ class Conversions:
 
 
 def labelled_like(table: Any, released: pa.Table) -> Any:
-    """An Arrow table with the labels that are released, and nothing that was told of the file it
-    came from.
+    """Return an Arrow table with the released labels, and without notes on the file it was read
+    from.
     """
     if not isinstance(table, pa.Table):
         return table
@@ -134,7 +164,7 @@ def labelled_like(table: Any, released: pa.Table) -> Any:
 
 
 def _by_library(table: pa.Table, library: str) -> Any:
-    """An Arrow table as a data frame of pandas or polars."""
+    """Return an Arrow table as a data frame of pandas or polars."""
     try:
         if library == "pandas":
             return table.to_pandas()

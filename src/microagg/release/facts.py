@@ -12,6 +12,7 @@ from typing import Any
 from microagg.bounds.bound import Bound
 from microagg.guarantees.k import Anonymity
 from microagg.methods.method import Grouping
+from microagg.release.effects import ColumnEffect
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
 from microagg.table.capping import Capped
@@ -21,7 +22,7 @@ from microagg.table.schema import Schema
 
 @dataclass(frozen=True)
 class ColumnOutcome:
-    """Result for one quasi-identifier: its aggregate, its rounding, and the cells that changed kind."""
+    """Result for one quasi-identifier: aggregate, rounding, and cells that changed kind."""
 
     name: str
     aggregate: str
@@ -42,7 +43,7 @@ class ColumnOutcome:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """Result of the search for groups: its decisions, its end, and the proven bound if there is one."""
+    """Result of the search for groups: decisions, end, and the proven bound if there is one."""
 
     chosen: tuple[str, ...] = ()
     """Decisions of the search with their reasons, as sentences."""
@@ -92,3 +93,5 @@ class ReleaseFacts:
     """Records that were left out because a quasi-identifier is missing."""
     strata: Mapping[str, Any] | None = None
     weighting: Mapping[str, Any] | None = None
+    effects: Sequence[ColumnEffect] = ()
+    """Mean, total, spread and categories of each quasi-identifier before and after."""

@@ -1,4 +1,4 @@
-"""What was done, twice: in full for the data holder, and what may be published."""
+"""Manifests of a release: one with everything for the data holder, one that may be published."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ RESULTS = {
     "output": True,
     "scaling": False,
     "cells": False,
+    "effects": False,
     "strata": False,
     "weighting": False,
     "capped": False,
@@ -103,6 +104,7 @@ def internal_manifest(facts: ReleaseFacts, format: int = FORMAT) -> dict[str, An
             for j, column in enumerate(facts.columns)
         },
         "cells": _cells(facts),
+        "effects": {effect.name: effect.as_data() for effect in facts.effects},
         "strata": facts.strata,
         "weighting": facts.weighting,
         "capped": {name: capped.as_data() for name, capped in facts.capped.items()},
@@ -136,7 +138,7 @@ def _cells(facts: ReleaseFacts) -> dict[str, Any]:
 
 
 def _bound(search: SearchOutcome) -> dict[str, Any] | None:
-    """Return the proven bound and the gap of the groups, in percent of it (None for a bound of 0)."""
+    """Return the proven bound and the gap of the groups in percent; None for a bound of 0."""
     bound, gap = search.bound, search.gap
     if bound is None or gap is None:
         return None
@@ -144,37 +146,40 @@ def _bound(search: SearchOutcome) -> dict[str, Any] | None:
 
 
 def _findings(anonymity: Anonymity) -> dict[str, Any]:
-    """What l and t come to in the worst class, for each confidential column: anybody can count it
-    on the released table.
+    """Return the worst class of each guarantee and confidential column; anybody can count it on the
+    released table.
 
     Of units, which nobody can count, everybody is told what every class has, and the rest stays
     inside.
     """
-    told: dict[str, dict[str, Any]] = {}
+    by_guarantee: dict[str, dict[str, Any]] = {}
     units = {
         finding.guarantee: finding
         for finding in anonymity.findings
         if finding.guarantee in OF_UNITS
     }
     if units:
-        told["units"] = {"every_class": " and ".join(finding.words for finding in units.values())}
-        told["units"] |= {OF_UNITS[name]: finding.worst for name, finding in units.items()}
+        by_guarantee["units"] = {
+            "every_class": " and ".join(finding.words for finding in units.values())
+        }
+        by_guarantee["units"] |= {OF_UNITS[name]: finding.worst for name, finding in units.items()}
     for finding in anonymity.findings:
         if finding.guarantee in OF_UNITS:
             continue
-        told.setdefault(finding.guarantee, {"every_class": finding.words, "worst": {}})
-        told[finding.guarantee]["worst"][finding.column] = finding.worst
-    return told
+        by_guarantee.setdefault(finding.guarantee, {"every_class": finding.words, "worst": {}})
+        by_guarantee[finding.guarantee]["worst"][finding.column] = finding.worst
+    return by_guarantee
 
 
 def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be published: what follows from the released table and the settings, the loss in
-    whole percent, and what is published by name. No seed, no digest of the input, no scaling, no
-    dropped columns, nothing on how the search went.
+    """Return the part of a manifest that may be published: facts that follow from the released
+    table and the settings, the loss in whole percent, and measures published by name. It has no
+    seed, digest of the input, scaling, dropped columns, or course of the search.
 
     Of a public manifest, nothing is taken away.
 
-    >>> public_manifest({"settings": {"k": 5, "seed": 7}, "roles": {"name": "identifier", "age": "quasi"}})
+    >>> roles = {"name": "identifier", "age": "quasi"}
+    >>> public_manifest({"settings": {"k": 5, "seed": 7}, "roles": roles})
     {'settings': {'k': 5}, 'roles': {'age': 'quasi'}}
     """
     public = {
@@ -197,31 +202,31 @@ def public_manifest(internal: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for, as far as everybody may know it; of the method's parameters, not where it
-    was stopped.
-    """
-    told = Settings.public_part(settings)
-    if "params" in told:
+    """Return the public settings, and the public parameters of the method."""
+    public = Settings.public_part(settings)
+    if "params" in public:
         try:
-            known = method_named(str(told["method"])).public_parameters
+            known = method_named(str(public["method"])).public_parameters
         except InputError:  # a manifest may be newer than this registry
             known = ()
-        told["params"] = {name: value for name, value in told["params"].items() if name in known}
-    return told
+        public["params"] = {
+            name: value for name, value in public["params"].items() if name in known
+        }
+    return public
 
 
 def _whatever_the_order(guarantee: Mapping[str, Any]) -> dict[str, Any]:
-    """The guarantee without the last digits of l and t, which depend on the order of the rows, and
-    without counts of units.
+    """Return the guarantee without the last digits of l and t, which depend on the order of rows,
+    and without counts of units.
     """
-    told = dict(guarantee)
+    public = dict(guarantee)
     for name in ("l", "t"):
-        if told.get(name):
-            worst = {column: steady(value, 6) for column, value in told[name]["worst"].items()}
-            told[name] = {**told[name], "worst": worst}
-    if told.get("units"):  # what follows from the settings
-        told["units"] = {"every_class": told["units"]["every_class"]}
-    return told
+        if public.get(name):
+            worst = {column: steady(value, 6) for column, value in public[name]["worst"].items()}
+            public[name] = {**public[name], "worst": worst}
+    if public.get("units"):  # what follows from the settings
+        public["units"] = {"every_class": public["units"]["every_class"]}
+    return public
 
 
 def _in_two_digits(value: Any) -> Any:
@@ -229,7 +234,7 @@ def _in_two_digits(value: Any) -> Any:
 
 
 def digest_in(format: int) -> Callable[[pa.Table], str]:
-    """What makes the digests of tables in manifests of this format.
+    """Return the function that digests tables in manifests of a format.
 
     >>> digest_in(FORMAT) is digest_of
     True
@@ -238,28 +243,29 @@ def digest_in(format: int) -> Callable[[pa.Table], str]:
 
 
 def name_of_release(written: pa.Table, settings: Settings) -> str:
-    """What all files of a release call it: a digest of the rows as they are in the file, in
-    whatever order, and of the public settings.
+    """Return the name of a release in all its files: a digest of the written rows, in whatever
+    order, and of the public settings.
 
     Nothing of it is random and nothing comes from the original, so that everybody who has the file
     can work it out.
 
     >>> table = pa.table({"age": [31, 62]})
-    >>> name_of_release(table, Settings.of(k=2)) == name_of_release(table.take([1, 0]), Settings.of(k=2))
+    >>> settings, reversed_table = Settings.of(k=2), table.take([1, 0])
+    >>> name_of_release(table, settings) == name_of_release(reversed_table, settings)
     True
     """
     return name_by(digest_of_rows(written), settings)
 
 
 def name_by(digest_of_rows: str, settings: Settings) -> str:
-    """The same from the digest of the rows."""
-    asked = json.dumps(_public_settings(settings.as_data()), sort_keys=True)
-    return hashlib.sha256(f"{asked}\0{digest_of_rows}".encode()).hexdigest()
+    """Return the name of a release from the digest of its rows."""
+    settings_json = json.dumps(_public_settings(settings.as_data()), sort_keys=True)
+    return hashlib.sha256(f"{settings_json}\0{digest_of_rows}".encode()).hexdigest()
 
 
 def manifest_paths(table: AnyPlace) -> tuple[AnyPlace, AnyPlace]:
-    """Where the internal and the public manifest of a released file lie: one pair for each file,
-    whatever its format.
+    """Return the paths of the internal and the public manifest of a released file: one pair for
+    each file, whatever its format.
     """
     return table.with_name(f"{table.name}.internal.json"), table.with_name(
         f"{table.name}.public.json"
@@ -267,7 +273,7 @@ def manifest_paths(table: AnyPlace) -> tuple[AnyPlace, AnyPlace]:
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """A manifest as it is written.
+    """Return a manifest as it is written.
 
     >>> print(manifest_text({"format": 3}), end="")
     {
@@ -278,9 +284,11 @@ def manifest_text(content: Mapping[str, Any]) -> str:
 
 
 def is_manifest(beginning: bytes) -> bool:
-    """Whether a file that begins so is a manifest.
+    """Return True if a file that begins like this is a manifest.
 
-    >>> is_manifest(manifest_text({"format": 2, "microagg": "0.1.0"}).encode()), is_manifest(b'{"title": "Report"}')
-    (True, False)
+    >>> is_manifest(manifest_text({"format": 2, "microagg": "0.1.0"}).encode())
+    True
+    >>> is_manifest(b'{"title": "Report"}')
+    False
     """
     return re.match(rb'\{\s*"format": \d+,\s*"microagg": "', beginning) is not None

@@ -18,7 +18,7 @@ LIKE_ONE = "its name ends in .internal.json, and it is written beside the output
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """An internal manifest as those of today are; older ones are rewritten as such."""
+    """Return an internal manifest in the current format; older ones are converted."""
     settle(path)
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -43,7 +43,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
-    """The settings of a manifest, checked anew."""
+    """Return the settings of a manifest, checked anew."""
     try:
         return Settings.from_data({**_said_of_files(manifest), **manifest["settings"]})
     except InputError as error:
@@ -56,8 +56,9 @@ def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
 
 
 def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What older manifests say of how files were read and written, beside the settings; the rest of
-    how a file is written follows the table.
+    """Return the file options that older manifests keep beside the settings.
+
+    Other options for writing follow the table.
     """
     escaped = {
         name: value
@@ -68,7 +69,7 @@ def _said_of_files(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
-    """What a manifest says of how a file is read or written; older ones say nothing."""
+    """Return the options of a part of a manifest; older manifests have none."""
     options = content.get(name)
     return (
         {key: value for key, value in options.items() if isinstance(key, str)}
@@ -78,7 +79,7 @@ def _options_in(content: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def version_of(manifest: dict[str, Any]) -> str:
-    """The version that wrote a manifest, as a sentence names it."""
+    """Return the version that wrote a manifest, for a sentence."""
     version = str(manifest.get("microagg", ""))
     return (
         f"microagg {version}" if re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", version) else "that version"
@@ -86,15 +87,17 @@ def version_of(manifest: dict[str, Any]) -> str:
 
 
 def _as_of_today(old: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of format 1, which had settings and results side by side and columns by their
-    roles.
+    """Convert a manifest of format 1, which had settings and results side by side and columns by
+    their roles.
     """
     roles = old.get("roles")
     if not isinstance(roles, dict):
         return {}
     settings = {name: old[name] for name in Settings.parameters() if name in old}
     for role in (Role.QUASI, Role.IDENTIFIER, Role.CONFIDENTIAL, Role.KEEP):
-        settings[role.value] = [name for name, given in roles.items() if given == role.value]
+        settings[role.value] = [
+            name for name, column_role in roles.items() if column_role == role.value
+        ]
     today = {name: value for name, value in old.items() if name not in settings}
     return {
         **today,

@@ -1,4 +1,6 @@
-"""What a release lost; refusing what cannot be searched or proven."""
+"""Information loss of a release in memory, and refusals of tables that cannot be searched or
+proven.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from microagg.measures.loss.sse import (
 )
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
-from microagg.table.columns.frames import values_of
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.encoder import Space, is_standard
 from microagg.table.variable import Cells, Variable
 
@@ -29,7 +31,7 @@ ROWS = 65_536  # records at a time
 
 
 def check_unsearchable(space: Space, settings: Settings) -> None:
-    """Refuse what a method or a proof cannot do with these columns, before any work."""
+    """Raise if the method or a proof does not support these columns, before any work."""
     method = settings.chosen_method
     if method.scope == "column" and not space.is_plain:
         raise InputError(
@@ -50,18 +52,20 @@ def loss_of(
     labels: np.ndarray,
     groups: np.ndarray,
 ) -> tuple[dict[str, float], float, float]:
-    """What was lost in the space that was searched, where a bound holds too; the part that one
-    group makes up; IL without rounding.
+    """Return the loss in the space that was searched, the largest share of one group, and the IL
+    without rounding.
+
+    A proven bound holds in the same space.
 
     Where that space is not z-scores, or a column counts more than others, IL in plain z-scores
     stands beside.
     """
     standard = is_standard(settings.scale, settings.importance)
     if is_released_as_numbers(cells, made, released):
-        found = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
+        figures = _loss_of_numbers(space, cells, made, released, groups, standard=standard)
         if settings.weight is not None:  # a weighted mean is not the middle of its group
-            found[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
-        return found
+            figures[0]["IL_within"] = loss_of_partition(space.points(cells), labels)["IL"]
+        return figures
     loss = loss_of_release(space, cells, made.cells, labels)
     errors = space.record_errors(cells, made.cells, labels).reshape(-1, 1)
     share = share_of(error_sums(errors, groups if groups.ndim == 1 else groups[:, 0]))
@@ -76,8 +80,8 @@ def loss_of(
 
 
 def is_released_as_numbers(cells: Cells, made: Aggregated, released: nw.DataFrame[Any]) -> bool:
-    """Whether all columns are plain numbers before and after, so that loss is measured on the table
-    that is released itself.
+    """Return True if all columns are plain numbers before and after: loss is then measured on the
+    released table itself.
     """
     return (
         is_table_of_numbers(cells)
@@ -87,8 +91,8 @@ def is_released_as_numbers(cells: Cells, made: Aggregated, released: nw.DataFram
 
 
 def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
-    """Whether these columns are of types that `values_of` reads; objects of Python, and Decimals of
-    256 bits, are none.
+    """Return True if `values_of` reads the types of these columns; it reads neither Python objects
+    nor Decimals of 256 bits.
 
     >>> import pyarrow as pa
     >>> can_be_read_again(nw.from_native(pa.table({"age": [1]})), ["age"])
@@ -98,8 +102,8 @@ def can_be_read_again(frame: nw.DataFrame[Any], names: Sequence[str]) -> bool:
 
 
 def is_table_of_numbers(cells: Cells) -> bool:
-    """Whether all columns are plain numbers, and no dates: what is released of them can be read
-    again as it is.
+    """Return True if all columns are plain numbers, and no dates: their released values can be read
+    again as they are.
 
     >>> is_table_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
     True
@@ -108,7 +112,7 @@ def is_table_of_numbers(cells: Cells) -> bool:
 
 
 def _are_numbers(variables: Sequence[Variable], *, plain: bool) -> bool:
-    return plain and not any(each.unit or each.origin for each in variables)
+    return plain and not any(variable.unit or variable.origin for variable in variables)
 
 
 def _loss_of_numbers(
@@ -120,8 +124,8 @@ def _loss_of_numbers(
     *,
     standard: bool,
 ) -> tuple[dict[str, float], float, float]:
-    """The same, run by run: matrices of all points before and after would be the most that a
-    release needs.
+    """Return the same, chunk by chunk: matrices of all points before and after would need most of
+    the memory of a release.
     """
     mean = _mean_of(space, cells)
     whole = groups if groups.ndim == 1 else np.zeros(0, np.int32)
@@ -136,18 +140,18 @@ def _loss_of_numbers(
         points, means = space.points(values), space.points(made.unrounded(rows))
         unrounded.add(points, means)
         loss.add(points, space.points(moved, out=moved), whole[rows] if len(whole) else None)
-    found = loss.loss()
+    loss_figures = loss.loss()
     if of_scores is not None:
-        found["IL_zscore"] = of_scores.loss()["IL"]
+        loss_figures["IL_zscore"] = of_scores.loss()["IL"]
     if groups.ndim == 1:
-        return found, loss.largest_share(), unrounded.loss()["IL"]
+        return loss_figures, loss.largest_share(), unrounded.loss()["IL"]
     moved = values_of(released, cells.names)
     share = largest_share(space.points(cells), space.points(moved, out=moved), groups)
-    return found, share, unrounded.loss()["IL"]
+    return loss_figures, share, unrounded.loss()["IL"]
 
 
 def _mean_of(space: Space, cells: Cells) -> np.ndarray:
-    """(axes,): the mean of all points."""
+    """Return the mean of all points, (axes,)."""
     total = np.zeros((3, len(space.columns)))
     for rows in _runs(len(cells)):
         partial_sums.add_sums(total, sums.column_sums(space.points(cells.values[rows])))

@@ -34,6 +34,8 @@ class Severity(StrEnum):
     """Look whether the data were understood as they are meant."""
     DECIDE = "decide"
     """A risk: change a setting, or accept it knowingly."""
+    STOP = "stop"
+    """A release that is not to be published as it is."""
 
 
 def as_argument(name: str, value: Any) -> str:
@@ -159,6 +161,10 @@ class Note(str):
     def render(self, format_setting: FormatSetting) -> str:
         """Return the sentence with settings in another notation, such as that of a shell."""
         return _render(self.entry, self.occurrence, format_setting)
+
+    def render_hint(self, format_setting: FormatSetting) -> str:
+        """Return the advice with settings in another notation."""
+        return _hint(self.entry, self.occurrence, format_setting)
 
     def as_data(self, format_setting: FormatSetting = as_argument) -> dict[str, Any]:
         """Return all of it as plain data for JSON."""

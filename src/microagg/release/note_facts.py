@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from microagg.release.effects import ColumnEffect
+
 
 @dataclass(frozen=True)
 class DominatedColumn:
@@ -141,6 +143,12 @@ class NoteFacts:
     units: UnitFacts | None = None
     strata: StrataFacts | None = None
     weight: WeightFacts | None = None
+    effects: Sequence[ColumnEffect] = ()
+    """Mean, total, spread and categories of quasi-identifiers before and after."""
+    unique_records: int = 0
+    """Records that are unique in all released columns together."""
+    names_accepted: bool = False
+    """True if the settings accept that columns name people."""
     naming: Mapping[str, str] = field(default_factory=dict)
     """Columns released as they are that could name somebody, each with the reason."""
     nearly_unique: Sequence[str] = ()

@@ -5,9 +5,11 @@ A rule yields an `Occurrence` for each note, with the counts that the template o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
+from microagg.release.effects import signed_percent
 from microagg.release.note import Note, Occurrence
 from microagg.release.note_catalogue import CATALOGUE
 from microagg.release.note_facts import NoteFacts, RoundedColumn
@@ -18,13 +20,15 @@ FEW_GROUPS = 10  # a median stratum with room for fewer groups gets a note
 RELATIVE_LOSS, ABSOLUTE_LOSS = 1.02, 0.01  # rounding that adds less to IL is not worth a note
 WEIGHT_SUM_CHANGE = 1e-6  # relative: smaller changes are those of floating-point numbers
 WEIGHTED_TOTAL_CHANGE = 0.05  # percent: rounding means changes totals by less, as a rule
+TOTAL_CHANGE, FAR_OFF = 1.0, 10.0  # percent
+GAPS_BLANK = 3  # with this k, one missing value blanks the other two of a group of three
 
 
 def notes_from(facts: NoteFacts) -> tuple[Note, ...]:
     """Return all notes that are due to the facts of a release, in the order of the catalogue.
 
     >>> notes_from(NoteFacts(k=2))
-    ('k is 2: of two records in a group, whoever knows one knows the other; k=3 prevents that',)
+    ('k is 2: each of the two records of a group can work out the other; use k=3',)
     """
     return tuple(
         Note(entry, occurrence)
@@ -186,7 +190,7 @@ def _rounding_loss(facts: NoteFacts) -> Iterator[Occurrence]:
     added = facts.loss - facts.loss_unrounded
     if facts.loss > RELATIVE_LOSS * facts.loss_unrounded and added > ABSOLUTE_LOSS:
         counts = {"unrounded": facts.loss_unrounded, "loss": facts.loss}
-        yield Occurrence(counts=counts, fix={"precision": "full"})
+        yield Occurrence(counts=counts)
 
 
 @rule("kept-columns")
@@ -315,7 +319,7 @@ def _sum_of_weights_changed(facts: NoteFacts) -> Iterator[Occurrence]:
     weight = facts.weight
     if weight is not None and abs(weight.sum_change) > WEIGHT_SUM_CHANGE:
         counts = {"percent": 100.0 * weight.sum_change}
-        yield Occurrence((weight.column,), counts, {"precision": "full"})
+        yield Occurrence((weight.column,), counts)
 
 
 @rule("weighted-totals-changed")
@@ -338,8 +342,67 @@ def _kept_weight(facts: NoteFacts) -> Iterator[Occurrence]:
 
 @rule("could-name-somebody")
 def _could_name_somebody(facts: NoteFacts) -> Iterator[Occurrence]:
+    if not facts.names_accepted:
+        yield from _naming(facts)
+
+
+@rule("could-name-accepted")
+def _could_name_accepted(facts: NoteFacts) -> Iterator[Occurrence]:
+    if facts.names_accepted:
+        yield from _naming(facts)
+
+
+def _naming(facts: NoteFacts) -> Iterator[Occurrence]:
     for column, reason in facts.naming.items():
         yield Occurrence((column,), {"reason": reason})
+
+
+@rule("unique-records")
+def _unique_records(facts: NoteFacts) -> Iterator[Occurrence]:
+    if facts.unique_records and not facts.unprotected_records:
+        counts = {"records": facts.unique_records, "all_records": facts.records}
+        yield Occurrence(counts=counts)
+
+
+@rule("categories-lost")
+def _categories_lost(facts: NoteFacts) -> Iterator[Occurrence]:
+    losing = [effect for effect in facts.effects if effect.lost]
+    if losing:
+        counts = {
+            "lost": [effect.lost for effect in losing],
+            "before": [effect.categories[0] for effect in losing if effect.categories],
+            "records": [effect.lost_records for effect in losing],
+        }
+        yield Occurrence(tuple(effect.name for effect in losing), counts)
+
+
+@rule("totals-far-off")
+def _totals_far_off(facts: NoteFacts) -> Iterator[Occurrence]:
+    for changed in _changed_totals(facts, FAR_OFF, math.inf):
+        blanked = any(effect.blanked for effect in facts.effects if effect.name in changed.columns)
+        fix = {"k": GAPS_BLANK + 1} if blanked and facts.k <= GAPS_BLANK else {}
+        yield Occurrence(changed.columns, {**changed.counts, "limit": FAR_OFF}, fix)
+
+
+@rule("totals-changed")
+def _totals_changed(facts: NoteFacts) -> Iterator[Occurrence]:
+    yield from _changed_totals(facts, TOTAL_CHANGE, FAR_OFF)
+
+
+def _changed_totals(facts: NoteFacts, least: float, below: float) -> Iterator[Occurrence]:
+    """Yield the columns whose total changed by so many percent, the largest change first."""
+    changes = {
+        effect: effect.total_change
+        for effect in facts.effects
+        if effect.total_change is not None and least <= abs(effect.total_change) < below
+    }
+    effects = sorted(changes, key=lambda effect: -abs(changes[effect]))
+    if effects:
+        counts = {
+            "percent": [signed_percent(changes[effect]) for effect in effects],
+            "blanked": [effect.blanked for effect in effects],
+        }
+        yield Occurrence(tuple(effect.name for effect in effects), counts)
 
 
 @rule("nearly-unique")

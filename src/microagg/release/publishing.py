@@ -1,4 +1,4 @@
-"""What leaves the house besides what follows from the released table and the settings.
+"""Rules on which figures of the original table may be published.
 
 Those two are public, and nothing can be computed back from them but the release. Whatever else is
 told comes from the original table, and each such figure is an equation that the original values
@@ -29,7 +29,7 @@ WHY_NOT = (
 
 
 def published_loss(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What everybody may know of the loss: IL in whole percent, or that it is not told.
+    """Return the loss as the public may know it: IL in whole percent, or that it is not told.
 
     >>> published_loss({"records": 100, "loss": {"IL": 5.432, "SSE": 54.3}, "largest_share": 0.02})
     {'IL': '5 %'}
@@ -48,7 +48,7 @@ def published_loss(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_published(name: str, manifest: Mapping[str, Any]) -> bool:
-    """Whether the data holder made this public by name, and there are records enough.
+    """Return True if the data holder published this by name, and there are enough records.
 
     >>> is_published("bound", {"records": 1000, "settings": {"publish": ["bound"]}})
     True
@@ -58,7 +58,7 @@ def is_published(name: str, manifest: Mapping[str, Any]) -> bool:
 
 
 def check_publishing(names: Sequence[str], records: int) -> None:
-    """Raise where something is to be published by name and there are too few records for it.
+    """Raise if something is to be published by name and the table has too few records.
 
     >>> check_publishing(["il"], 1000)
     """
@@ -72,7 +72,7 @@ def check_publishing(names: Sequence[str], records: int) -> None:
 
 
 def steady(value: float, digits: int) -> float:
-    """A figure to so many digits, the same whatever the order in which its sum was added up.
+    """Return a figure rounded to so many digits, the same in whatever order its sum was added up.
 
     The last digits of a sum depend on that order, and so does the way a figure just between two
     others is rounded: it is cut to twelve digits first.

@@ -22,35 +22,66 @@ from microagg.measures.registry import assess_pair
 from microagg.release.cells import confidential_of, shown_cells
 from microagg.release.changes import Change, changes
 from microagg.release.conversions import Conversions
+from microagg.release.effects import effects_from
 from microagg.release.manifest import manifest_paths, public_manifest
 from microagg.release.note import FormatSetting, Note, as_argument
 from microagg.release.note_columns import notes_on_empty_texts
 from microagg.release.report.building import build_document, build_first_page
-from microagg.release.report.document import Document
-from microagg.release.report.notebook import summary_html
+from microagg.release.report.document import Document, FirstPage
+from microagg.release.report.front_text import first_page_text, front_lines, shown_beside, wrapped
+from microagg.release.report.notebook import first_page_fragment
+from microagg.release.report.spread import level_text
 from microagg.release.report.summary import headline_of
-from microagg.release.report.terminal import summary_for_terminal
-from microagg.release.report.viewing import ReportView, first_page
+from microagg.release.report.viewing import ReportView
 from microagg.release.risks import check_unaccepted, notes_on_earlier_releases
 from microagg.release.saving import check_report_place, renderer, save_release
 from microagg.release.settings import Settings
 from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import class_columns
+from microagg.release.verdict import Verdict, verdict_of
 from microagg.table.capping import cap_values
-from microagg.table.columns.frames import (
-    values_of,
-)
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.confidential import Attribute, typed_like
 from microagg.table.schema import Role, Schema
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, Variable
 
 
 @dataclass(frozen=True, repr=False)
 class Release(Conversions):
-    """A table that holds its guarantee, and how it came about.
+    """A protected table with its loss, risks, notes and manifests; the result of `anonymize`.
 
     `labels` and `manifest` are for the data holder; `table`, once saved, and `public_manifest` are
     for everybody.
+
+    Attributes
+    ----------
+    table : pandas, polars or Arrow table, or 2-D NumPy array
+        The protected table, of the type of the original, rows in its order.
+    labels : ndarray of shape (n,)
+        Group of each record. Internal: do not publish.
+    loss : dict of str to float
+        Information loss: "IL" in percent and "SSE".
+    manifest : dict
+        Internal manifest: all that repeats the release. Do not publish.
+    schema : Schema
+        Roles and kinds of the columns.
+    anonymity : Anonymity
+        Equivalence classes of the released table, and the verified guarantees.
+    notes : tuple of Note
+        Facts for the data holder to know or to decide.
+    bound : Bound or None
+        Proven lower bound on the loss of any grouping, with ``effort="prove"``.
+    stopped : str or None
+        Reason for which the search ended early.
+
+    Examples
+    --------
+    >>> import microagg as ma
+    >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+    >>> release.table["age"]
+    [31, 31, 62, 62]
+    >>> release.labels.tolist(), round(release.loss["IL"], 2)
+    ([0, 0, 1, 1], 1.03)
     """
 
     table: Any
@@ -80,24 +111,21 @@ class Release(Conversions):
 
     @property
     def public_manifest(self) -> dict[str, Any]:
-        """What may be published of the manifest: nothing of single records, seed, digest or
-        scaling.
+        """The part of the manifest that may be published: nothing of single records, seed, digest
+        or scaling.
         """
         return public_manifest(self.manifest)
 
     @functools.cached_property
     def settings(self) -> Settings:
-        """What was asked for, and what was decided where it was left open: enough to ask for the
-        same again.
+        """The settings of the release, with decisions where they left a choice: enough to repeat
+        it.
         """
         return Settings.from_data(self.manifest["settings"]).of_table(self._original.to_native())
 
     @functools.cached_property
     def pair(self) -> Pair:
-        """The table before and after, as numbers that measures work on; the data holder's side
-        only.
-        """
-        asked = self.settings.columns
+        """The table before and after, as measures take it. Internal: do not publish."""
         quasi, weight = self.schema.names(Role.QUASI), self.schema.one(Role.WEIGHT)
         kept = [weight] if weight and self.settings.weight_becomes == "keep" else []
         pair = pair_of(
@@ -110,10 +138,7 @@ class Release(Conversions):
             weight=weight,
             k=self.settings.k,
             exact=self.settings.exact,
-            kinds=asked.kinds,
-            ordinal=asked.levels,
-            special=asked.special,
-            na=asked.na,
+            options=self.settings.columns,
             cells=self._cells,
         )
         if weight is not None and not kept:
@@ -126,7 +151,7 @@ class Release(Conversions):
         return pair
 
     def _released_weights(self, weight: str) -> np.ndarray:
-        """The weights that everybody sees; 1 where there are none."""
+        """Return the released weights; 1 where there are none."""
         released = nw.from_native(self._arrow, eager_only=True)
         return (
             values_of(released, [weight])[:, 0]
@@ -136,28 +161,28 @@ class Release(Conversions):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether there is more among the quasi-identifiers than plain numbers: categories, dates,
-        gaps, ranges.
+        """True if the quasi-identifiers are more than plain numbers: categories, dates, gaps,
+        ranges.
         """
         return self._cells is not None
 
     @property
     def changes(self) -> dict[str, Change]:
-        """What became of the cells, column by column: those unchanged in percent, the mean change,
-        gaps filled and made; for inside eyes.
+        """Changes of the cells by column: unchanged cells in percent, mean change, gaps filled and
+        made. Internal: do not publish.
         """
         return changes(self.pair.before, self.pair.after)
 
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
-        """Every measure of loss and of risk that fits the release, with what it found."""
+        """All measures of loss and risk that fit the release, with their figures."""
         figures = tuple(assess_pair(self.pair))
         self.pair.forget()
         return figures
 
     @property
     def risk(self) -> dict[str, float]:
-        """What an intruder gains, by the names of the measures, such as linkage and prosecutor.
+        """Disclosure risk by the names of the measures, such as linkage and prosecutor.
 
         Measures that need numbers leave columns of categories, and those with gaps, out; the
         internal report says which.
@@ -167,12 +192,36 @@ class Release(Conversions):
         }
 
     def report(self, path: str | Path | None = None, *, public: bool = False) -> Path | ReportView:
-        """Write the report as .html, .md or .json; with `public` one that follows from the released
-        table and the settings.
+        """Write a report on the release, or return it.
 
-        A public one has IL in whole percent besides, for 100 records and more, and what `publish`
-        names. The internal one, which is not for everybody, is readable by its owner only. Without
-        a `path` the report is returned: a notebook shows it as a page, a terminal its first part.
+        A public report follows from the released table and the settings. It also has IL in whole
+        percent, for 100 records and more, and the measures that `publish` names. The internal
+        report is readable by its owner only.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write: .html, .md or .json.
+        public : bool
+            Write the report that may be published.
+
+        Returns
+        -------
+        Path or ReportView
+            The path; without one the report, which a notebook shows as a page and a terminal by
+            its first part.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or a public report takes a risk that is not accepted.
+
+        Examples
+        --------
+        >>> import microagg as ma
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> type(release.report(public=True)).__name__
+        'ReportView'
         """
         if public:
             check_unaccepted(self.settings, self._risks)
@@ -183,16 +232,107 @@ class Release(Conversions):
         write_text(path, renderer(path)(self._document(public=public)), private=not public)
         return path
 
-    def first_page(self, format_setting: FormatSetting = as_argument) -> str:
-        """Return the first part of the internal report as text for a terminal.
+    def summary(self) -> str:
+        """Return the release in a few lines of text: verdict, points to decide and loss.
 
-        Nothing is measured for it. `format_setting` writes the settings that notes name.
+        Returns
+        -------
+        str
+            A heading, and a line for each fact. Internal: do not publish.
+
+        Examples
+        --------
+        >>> import microagg as ma
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> release.summary().splitlines()[0]
+        '4 records in 2 classes of 2'
         """
-        notes = [note.render(format_setting) for note in self.notes]
-        manifest, sizes = {**self.manifest, **self._written}, self.anonymity.sizes
-        return first_page(
-            build_first_page(manifest=manifest, pair=self.pair, class_sizes=sizes, notes=notes)
+        headline = headline_of(self.manifest, self.anonymity.sizes)
+        notes = [line for note in self._other_notes() for line in wrapped("note", note)]
+        return "\n".join([headline, *front_lines(self.front_page()), *notes])
+
+    def first_page(self, format_setting: FormatSetting = as_argument) -> str:
+        """Return the first page of the internal report as text for a terminal.
+
+        Nothing is measured for it.
+
+        Parameters
+        ----------
+        format_setting : callable, optional
+            Writes the settings that notes name, as Python takes them by default.
+
+        Returns
+        -------
+        str
+            Lines of text. Internal: do not publish.
+
+        Examples
+        --------
+        >>> import microagg as ma
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> "Records: 4" in release.first_page()
+        True
+        """
+        document = self._first_page(format_setting)
+        return first_page_text(document, notes=self._other_notes(format_setting))
+
+    def _other_notes(self, format_setting: FormatSetting = as_argument) -> list[str]:
+        """Return the notes that the first page does not show."""
+        return shown_beside(self.notes, self.front_page(format_setting), format_setting)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Answer to whether the release may be published, with the points that are open."""
+        return verdict_of(self.notes)
+
+    def front_page(self, format_setting: FormatSetting = as_argument) -> FirstPage:
+        """Return the first page of the internal report as data.
+
+        Parameters
+        ----------
+        format_setting : callable, optional
+            Writes the settings that notes name, as Python takes them by default.
+
+        Returns
+        -------
+        FirstPage
+            Its sentences. Internal: do not publish.
+
+        Examples
+        --------
+        >>> import microagg as ma
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> type(release.front_page()).__name__
+        'FirstPage'
+        """
+        front = self._first_page(format_setting).front
+        assert front is not None
+        return front
+
+    def _first_page(self, format_setting: FormatSetting = as_argument) -> Document:
+        return build_first_page(
+            manifest={**self.manifest, **self._written},
+            class_sizes=self.anonymity.sizes,
+            notes=self.notes,
+            format_setting=format_setting,
         )
+
+    @property
+    def lost_categories(self) -> dict[str, tuple[str, ...]]:
+        """Categories that no record has any more, by column; confidential."""
+        variables = {variable.name: variable for variable in self._variables}
+        return {
+            effect.name: tuple(
+                level_text(variables[effect.name].levels[code]) for code in effect.lost_codes
+            )
+            for effect in effects_from(self.manifest.get("effects"))
+            if effect.lost
+        }
+
+    @property
+    def _variables(self) -> tuple[Variable, ...]:
+        """Quasi-identifiers before."""
+        return () if self._cells is None else self._cells[0].variables
 
     def _document(self, *, public: bool) -> Document:
         return build_document(
@@ -203,6 +343,7 @@ class Release(Conversions):
             figures=self.figures,
             notes=() if public else self.notes,
             shown=self._shown(),
+            lost=None if public else self.lost_categories,
         )
 
     def _shown(self) -> Cells | None:
@@ -212,35 +353,59 @@ class Release(Conversions):
         return shown_cells(self._arrow, self._cells[1], self.schema, self.settings)
 
     def _repr_html_(self) -> str:
-        return summary_html(
-            manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes
-        )
+        return first_page_fragment(self._first_page(), self._other_notes())
 
-    def __rich__(self) -> Any:
-        """What `rich.print` shows."""
-        return summary_for_terminal(
-            manifest=self.manifest, class_sizes=self.anonymity.sizes, notes=self.notes
-        )
+    def __rich__(self) -> str:
+        """Return what `rich.print` shows."""
+        return self.first_page()
 
     def __repr__(self) -> str:
         headline = headline_of(self.manifest, self.anonymity.sizes)
         return f"<Release: {headline}, k = {self.settings.k}, IL = {self.loss['IL']:.4f} %>"
 
     def save(self, path: str | Path, *, keep_order: bool = False, **options: Any) -> list[Path]:
-        """Write the table and both manifests, and labels that its format cannot hold; returns their
-        paths. Rows are shuffled unless `keep_order`.
+        """Write the table and both manifests, and labels that its format cannot hold.
 
-        A path with a separator at its end is a folder of parquet parts. The file is written beside
-        its place, read back and verified before it takes it. `options` are those of its format,
-        before those that the setting `writing` has: `delimiter`, `encoding`, `decimal`,
-        `thousands`, `dates` and `line_end` of a text file, and `escape_formulas` for one that goes
-        to a spreadsheet. A release that takes a risk which `accept_risk` does not name is refused.
-        Another release of the same table in that folder is told about in a note.
+        The file is written beside its place, read back and verified before it takes it. A note
+        tells of another release of the same table in that folder.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, in a format by its suffix; a folder of parquet parts if it ends with a
+            separator.
+        keep_order : bool
+            Keep the order of rows, which is shuffled by default.
+        **options
+            Options of the format, which override the setting `writing`: `delimiter`, `encoding`,
+            `decimal`, `thousands`, `dates` and `line_end` of a text file, and `escape_formulas`
+            for one that goes to a spreadsheet.
+
+        Returns
+        -------
+        list of Path
+            Paths of the table, its manifests, and the file of labels if there is one.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or the release takes a risk that is not accepted.
+        GuaranteeError
+            If the file that was read back misses a guarantee. Nothing is written then.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import microagg as ma
+        >>> release = ma.anonymize({"age": [30, 32, 60, 64]}, k=2, quasi=["age"], seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in release.save(Path(folder) / "out.csv")]
+        ['out.csv', 'out.csv.internal.json', 'out.csv.public.json']
         """
         return self._save_at(as_target(path), keep_order=keep_order, **options)
 
     def _save_at(self, path: Path, *, keep_order: bool, **options: Any) -> list[Path]:
-        """The same, at a place that `as_target` gave."""
+        """Save the release at a path that `as_target` returned."""
         check_unaccepted(self.settings, self._risks)
         self._note(notes_on_earlier_releases(path, self.manifest))
         self._note(notes_on_empty_texts(path, self._arrow))
@@ -257,14 +422,14 @@ class Release(Conversions):
         ]
 
     def _note(self, notes: tuple[Note, ...]) -> None:
-        """Add what is found out only when it is known where a release goes."""
+        """Add notes that depend on the place of the files."""
         object.__setattr__(
             self, "notes", (*self.notes, *(note for note in notes if note not in self.notes))
         )
 
     def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
-        """The confidential columns of a file, in which everything may be text, as what they are in
-        the table.
+        """Return the confidential columns of a written file, in which everything may be text, with
+        the types of the table.
         """
         names = self.schema.names(Role.CONFIDENTIAL)
         return confidential_of(typed_like(written.select(names), self._arrow), names, self.settings)

@@ -24,8 +24,8 @@ def with_new_names(settings: Settings) -> Settings:
     release.
 
     >>> from microagg.release.settings import Settings
-    >>> asked = Settings.of(k=5, quasi=["net wage"], cap={"net wage": 5000}, rename={"net wage": "wage"})
-    >>> with_new_names(asked).quasi, with_old_names(with_new_names(asked)).quasi
+    >>> settings = Settings.of(k=5, quasi=["net wage"], rename={"net wage": "wage"})
+    >>> with_new_names(settings).quasi, with_old_names(with_new_names(settings)).quasi
     (('wage',), ('net wage',))
     """
     return _with_names(settings, settings.rename)
@@ -50,14 +50,14 @@ def _with_names(settings: Settings, names: Mapping[str, str]) -> Settings:
     if not names:
         return settings
     changes: dict[str, Any] = {}
-    for each in BY_PATTERN:
-        changes[each] = tuple(names.get(name, name) for name in getattr(settings, each))
-    for each in ONE_NAME:
-        name = getattr(settings, each)
-        changes[each] = None if name is None else names.get(name, name)
-    for each in BY_COLUMN:
-        changes[each] = {
-            names.get(name, name): value for name, value in getattr(settings, each).items()
+    for setting in BY_PATTERN:
+        changes[setting] = tuple(names.get(name, name) for name in getattr(settings, setting))
+    for setting in ONE_NAME:
+        name = getattr(settings, setting)
+        changes[setting] = None if name is None else names.get(name, name)
+    for setting in BY_COLUMN:
+        changes[setting] = {
+            names.get(name, name): value for name, value in getattr(settings, setting).items()
         }
     changes["rules"] = tuple(_renamed_rule(text, names) for text in settings.rules)
     return replace(settings, **changes)

@@ -1,6 +1,4 @@
-"""What a release risks beyond its guarantee: asked about before anything leaves the house, or told
-in a note.
-"""
+"""Risks of a release beyond its guarantee: those to be accepted, and notes on the others."""
 
 from __future__ import annotations
 
@@ -19,12 +17,13 @@ from microagg.table.parameters import MultiChoice
 if TYPE_CHECKING:
     from microagg.release.settings import Settings
 
+NAMED_COLUMNS = "named-columns"
 LARGEST_MANIFEST = 50_000_000  # bytes: what is larger is no manifest of ours
 
 
 @dataclass(frozen=True)
 class Risk:
-    """A risk that somebody has to accept by its name."""
+    """A risk that must be accepted by its name."""
 
     name: str
     taken: Callable[[Settings], bool] | None
@@ -70,6 +69,13 @@ RISKS = (
         "means, a hierarchy with generalise, or leaving out the column or its rare "
         "values avoid that",
     ),
+    Risk(
+        NAMED_COLUMNS,
+        None,
+        "columns that are released unchanged may name people (by their names or what their values "
+        "look like; notes list them), so that records need not even be looked for; make them "
+        "identifiers, which leaves them out",
+    ),
 )
 
 ACCEPT_RISK = MultiChoice(
@@ -80,9 +86,11 @@ ACCEPT_RISK = MultiChoice(
 )
 
 
-def check_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
-    """Raise unless every risk that these settings take is accepted by its name; to be called before
+def check_unaccepted(settings: Settings, table_risks: Collection[str] = ()) -> None:
+    """Raise unless each risk that these settings take is accepted by its name; called before
     anything is written.
+
+    `table_risks` names the risks that only the table shows (see `risks_of_aggregates`).
 
     `found` names the risks that only the table tells (see `risks_of_aggregates`).
 
@@ -92,39 +100,41 @@ def check_unaccepted(settings: Settings, found: Collection[str] = ()) -> None:
     missing = [
         risk
         for risk in RISKS
-        if _taken(risk, settings, found) and risk.name not in settings.accept_risk
+        if _taken(risk, settings, table_risks) and risk.name not in settings.accept_risk
     ]
     if missing:
-        told = "; ".join(
+        meanings = "; ".join(
             f"{risk.meaning()} (accept_risk='{risk.name}' accepts that)" for risk in missing
         )
-        raise InputError(f"{told}; nothing was written.")
+        raise InputError(f"{meanings}; nothing was written.")
 
 
 def with_risks_accepted(settings: Settings) -> Settings:
-    """The same settings, all their risks accepted: those of a release that was made before."""
+    """Return the settings of an earlier release with all their risks accepted."""
     # what only the table tells was accepted then, or there was nothing to accept
-    found = settings.accept_risk
-    return settings.but(accept_risk=[risk.name for risk in RISKS if _taken(risk, settings, found)])
+    table_risks = settings.accept_risk
+    return settings.but(
+        accept_risk=[risk.name for risk in RISKS if _taken(risk, settings, table_risks)]
+    )
 
 
-def _taken(risk: Risk, settings: Settings, found: Collection[str]) -> bool:
-    return risk.name in found if risk.taken is None else risk.taken(settings)
+def _taken(risk: Risk, settings: Settings, table_risks: Collection[str]) -> bool:
+    return risk.name in table_risks if risk.taken is None else risk.taken(settings)
 
 
 def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tuple[Note, ...]:
-    """Which other releases in the folder of `target` group the same people in another way, by their
-    internal manifests.
+    """Return notes on other releases in the folder of `target` that group the same people in
+    another way, by their internal manifests.
 
     The same table is known by its digest, one that has most of its records in common by the sketch
     of its rows.
     """
     from microagg.release.manifest import manifest_paths
 
-    own = manifest_paths(target)[0].name
+    own_manifest = manifest_paths(target)[0].name
     same, similar = [], []
     for path in sorted(target.parent.glob("*.internal.json")):
-        if path.name == own:
+        if path.name == own_manifest:
             continue
         earlier, name = _read(path), path.name.removesuffix(".internal.json")
         if _groups_otherwise(earlier, manifest):
@@ -140,22 +150,22 @@ def notes_on_earlier_releases(target: Path, manifest: Mapping[str, Any]) -> tupl
 
 
 def _groups_otherwise(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    source, asked = earlier.get("input"), earlier.get("settings")
-    if not isinstance(source, dict) or not isinstance(asked, dict):
+    source, earlier_settings = earlier.get("input"), earlier.get("settings")
+    if not isinstance(source, dict) or not isinstance(earlier_settings, dict):
         return False
     if source.get("digest") != manifest["input"]["digest"]:
         return False
     # the same columns at the same loss, to the last digit, are the same groups, whatever else was
     # asked for
     same = (
-        asked.get("quasi") == manifest["settings"]["quasi"]
+        earlier_settings.get("quasi") == manifest["settings"]["quasi"]
         and earlier.get("loss") == manifest["loss"]
     )
     return not same
 
 
 def _is_of_other_records(earlier: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Whether an earlier release is of another table that has most of its records in common with
+    """Return True if an earlier release is of another table that shares most of its records with
     this one.
     """
     from microagg.table.columns.row_sketch import is_mostly_shared
@@ -167,7 +177,7 @@ def _is_of_other_records(earlier: Mapping[str, Any], manifest: Mapping[str, Any]
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A manifest, if it is one; whatever else lies there is passed over."""
+    """Return a manifest; an empty one for any other file."""
     try:
         content = (
             json.loads(path.read_text("utf-8")) if path.stat().st_size <= LARGEST_MANIFEST else None

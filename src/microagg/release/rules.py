@@ -30,7 +30,7 @@ class KeptRules:
 
     sums: KeptSums = field(default_factory=KeptSums)
     """By the places of columns among the quasi-identifying ones."""
-    found: tuple[Rule, ...] = ()
+    detected: tuple[Rule, ...] = ()
     """Kept without having been declared."""
     lost: tuple[tuple[Rule, str], ...] = ()
     """Those that hold in the table and cannot be kept, each with the reason."""
@@ -46,27 +46,27 @@ def kept_rules(
     """
     if settings.rules == (NO_RULES,):
         return KeptRules()
-    declared = [Rule.parse(each) for each in settings.rules]
+    declared = [Rule.parse(text) for text in settings.rules]
     for rule in declared:
         _check_declared(rule, records, variables, settings, by_column=by_column)
-    counts, found = records.holding(declared)
-    for rule, each in zip(declared, counts, strict=True):
-        if each.missed:
+    counts, detected = records.holding(declared)
+    for rule, count in zip(declared, counts, strict=True):
+        if count.missed:
             raise InputError(
-                f"the rule {rule.text!r} does not hold in {each.missed:,} of "
-                f"{each.complete:,} records; correct the table, or "
+                f"the rule {rule.text!r} does not hold in {count.missed:,} of "
+                f"{count.complete:,} records; correct the table, or "
                 "leave the rule out."
             )
-    whys = [_obstacle(rule, variables, settings, by_column=by_column) for rule in found]
-    lost = [(rule, why) for rule, why in zip(found, whys, strict=True) if why]
-    names = [each.name for each in variables]
-    rules = [*declared, *(rule for rule, why in zip(found, whys, strict=True) if not why)]
+    whys = [_obstacle(rule, variables, settings, by_column=by_column) for rule in detected]
+    lost = [(rule, why) for rule, why in zip(detected, whys, strict=True) if why]
+    names = [variable.name for variable in variables]
+    rules = [*declared, *(rule for rule, why in zip(detected, whys, strict=True) if not why)]
     sums, solved = KeptSums.of(
-        [(relation_of(each, names), names.index(each.left)) for each in rules]
+        [(relation_of(rule, names), names.index(rule.left)) for rule in rules]
     )
     pairs = list(zip(rules, solved, strict=True))
-    lost += [(rule, "it contradicts the others") for rule, each in pairs if each is False]
-    kept = tuple(rule for rule, each in pairs[len(declared) :] if each)
+    lost += [(rule, "it contradicts the others") for rule, solution in pairs if solution is False]
+    kept = tuple(rule for rule, solution in pairs[len(declared) :] if solution)
     return KeptRules(sums, kept, tuple(lost))
 
 
@@ -96,7 +96,7 @@ def _obstacle(
     """Return why a sum cannot be kept; empty where it can."""
     if by_column:
         return "the method groups each column on its own"
-    by_name = {each.name: each for each in variables}
+    by_name = {variable.name: variable for variable in variables}
     for name in rule.names:
         if name in settings.cap:
             return f"{name!r} is capped"
@@ -123,7 +123,7 @@ def released_variables(variables: Sequence[Variable], settings: Settings) -> lis
 def released_records(released: pa.Table, variables: Sequence[Variable]) -> Records:
     """Return the records of a released table, or of a part of one, read anew."""
     chosen = list(variables)
-    return records_of(cells_in(released.select([each.name for each in chosen]), chosen))
+    return records_of(cells_in(released.select([variable.name for variable in chosen]), chosen))
 
 
 def rules_as_data(settings: Settings, records: Records) -> list[dict[str, Any]]:
@@ -133,11 +133,11 @@ def rules_as_data(settings: Settings, records: Records) -> list[dict[str, Any]]:
     """
     if settings.rules == (NO_RULES,):
         return []
-    declared = [Rule.parse(each) for each in settings.rules]
-    counts, found = records.holding(declared)
-    told = [
-        {"rule": rule.text, "declared": True, "records": each.complete, "missed": each.missed}
-        for rule, each in zip(declared, counts, strict=True)
+    declared = [Rule.parse(text) for text in settings.rules]
+    counts, detected = records.holding(declared)
+    declared_sums = [
+        {"rule": rule.text, "declared": True, "records": count.complete, "missed": count.missed}
+        for rule, count in zip(declared, counts, strict=True)
     ]
-    new = independent(found, records.names, given=declared)
-    return [*told, *({"rule": rule.text, "declared": False, "missed": 0} for rule in new)]
+    new = independent(detected, records.names, known=declared)
+    return [*declared_sums, *({"rule": rule.text, "declared": False, "missed": 0} for rule in new)]

@@ -1,5 +1,5 @@
-"""How a release becomes files: its table and manifests as one, its reports beside them; nothing
-takes the place of what it is not.
+"""Saving of a release: its table and manifests together, its reports beside them. No file takes the
+place of a file of another kind.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from microagg.table.columns.text_types import with_values
 from microagg.table.confidential import Attribute
 
 if TYPE_CHECKING:
+    from microagg.files.format import Format
     from microagg.release.release import Release
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
@@ -60,14 +61,16 @@ RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] 
 
 
 def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
-    """The table as it is saved: shuffled unless the order is to be kept."""
+    """Return the table as it is saved: shuffled unless the order is to be kept."""
     table = with_written_indices(release._arrow.replace_schema_metadata(None))
     return table if keep_order else table.take(pa.array(release._shuffled_rows()))
 
 
 def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) -> Attribute | None:
-    """The withheld unit of each row of a written file, whose classes are given: carried there
-    through the shuffle.
+    """Return the withheld unit of each row of a written file, given its classes.
+
+    The shuffle is applied to the units, and checked by the classes: rows of one class of the
+    release share one in the file.
 
     That the rows are where they should be is made sure of by their classes: rows of one class of
     the release share one in the file.
@@ -76,9 +79,9 @@ def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) 
         return None
     rows = np.arange(len(written.labels)) if keep_order else release._shuffled_rows()
     classes = release.anonymity.labels[rows]
-    there = np.empty(len(release.anonymity.sizes), written.labels.dtype)
-    there[classes] = written.labels
-    if not np.array_equal(there[classes], written.labels):
+    class_in_file = np.empty(len(release.anonymity.sizes), written.labels.dtype)
+    class_in_file[classes] = written.labels
+    if not np.array_equal(class_in_file[classes], written.labels):
         raise GuaranteeError(
             "the file does not have its rows in the order it should, so that their units "
             "are not known; nothing was written."
@@ -89,15 +92,15 @@ def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) 
 def save_release(
     release: Release, path: Path, *, keep_order: bool, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the table and both manifests as one; returns what saving adds to the manifest."""
+    """Write the table and both manifests together; return the entries that saving adds to the
+    manifest.
+    """
     begun = time.perf_counter()
     format = format_to_write(path)
     options = options_for(format, options)
     check_places(path)
     beside = sidecar_of(path)
-    typed = with_values(release._arrow) if format.typed else release._arrow
     labels = labels_beside(release._arrow, format)
-    columns, k = class_columns(release.schema, release.settings), release.settings.k
     added: dict[str, Any] = {"rows": "kept" if keep_order else "shuffled", "dialect": options}
 
     def write(part: Path) -> None:
@@ -110,32 +113,16 @@ def save_release(
 
     def inspect(part: Path) -> None:
         release_unused_memory()
-        try:
-            written = read_written(part, release._arrow.schema, **options)
-        except InputError:
-            raise GuaranteeError("the file cannot be read back; nothing was written.") from None
-        if written.column_names != release._arrow.column_names:
-            raise GuaranteeError(
-                "the file does not have the columns it should; nothing was written."
-            )
-        found = verify(written, columns, k, release._arrow.num_rows, release.anonymity.scope)
-        units = units_as_written(release, found, keep_order=keep_order)
-        in_our_terms = in_codes_of(in_plain_terms(written, typed, options), typed, format)
-        attributes = release._attributes(in_our_terms)
-        release.settings.promise.verify(found.labels, len(found.sizes), attributes, units)
-        if format.typed:
-            rows = None if keep_order else pa.array(release._shuffled_rows())
-            to_write = functools.partial(_column_to_write, typed, rows)
-            check_altered(written, typed.schema, to_write, format)
+        written = _read_back(release, part, options)
+        _verify_written(release, written, options, format, keep_order=keep_order)
         added["release"] = name_of_release(written, release.settings)
 
     pieces = [
         table_piece(path, write, inspect),
         *manifest_pieces(path, lambda: {**release.manifest, **added}),
     ]
-    if labels or os.path.lexists(
-        beside
-    ):  # labels of what was there before must not be read with the new table
+    # labels of the file that is replaced must not be read with the new table
+    if labels or os.path.lexists(beside):
         pieces.append(StagedFile(beside, *text_piece(sidecar_text(labels))))
     put_in_place(pieces)
     release_unused_memory()
@@ -147,13 +134,47 @@ def save_release(
     return added
 
 
+def _read_back(release: Release, part: Path, options: dict[str, Any]) -> pa.Table:
+    """Return the table of a written file; raise if it has not the columns of the release."""
+    try:
+        written = read_written(part, release._arrow.schema, **options)
+    except InputError:
+        raise GuaranteeError("the file cannot be read back; nothing was written.") from None
+    if written.column_names != release._arrow.column_names:
+        raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+    return written
+
+
+def _verify_written(
+    release: Release,
+    written: pa.Table,
+    options: dict[str, Any],
+    format: Format,
+    *,
+    keep_order: bool,
+) -> None:
+    """Raise unless a table that was read back keeps every guarantee and, if typed, every value."""
+    settings = release.settings
+    columns = class_columns(release.schema, settings)
+    typed = with_values(release._arrow) if format.typed else release._arrow
+    classes = verify(written, columns, settings.k, release._arrow.num_rows, release.anonymity.scope)
+    units = units_as_written(release, classes, keep_order=keep_order)
+    in_our_terms = in_codes_of(in_plain_terms(written, typed, options), typed, format)
+    attributes = release._attributes(in_our_terms)
+    settings.promise.verify(classes.labels, len(classes.sizes), attributes, units)
+    if format.typed:
+        rows = None if keep_order else pa.array(release._shuffled_rows())
+        to_write = functools.partial(_column_to_write, typed, rows)
+        check_altered(written, typed.schema, to_write, format)
+
+
 def table_piece(
     path: Path,
     write: Callable[[Path], object],
     inspect: Callable[[Path], object],
     digest: Callable[[Path], str] = lambda part: system.digest(part),
 ) -> StagedFile:
-    """The table of a release: a file, or a folder of parts."""
+    """Return the staged table of a release: a file, or a folder of parts."""
     if not is_folder(path):
         return StagedFile(path, write, inspect)
     return StagedFile(
@@ -162,7 +183,7 @@ def table_piece(
 
 
 def check_place_of_table(path: Path) -> None:
-    """Refuse a place that holds anything but a table of the same format; a folder must be that of a
+    """Raise if the path holds anything but a table of the same format; a folder must be that of a
     release, or empty.
     """
     if is_folder(path):
@@ -172,18 +193,18 @@ def check_place_of_table(path: Path) -> None:
 
 
 def manifest_pieces(path: Path, content: Callable[[], dict[str, Any]]) -> list[StagedFile]:
-    """Both manifests of a released file; their `content` is asked for when the table has been
-    inspected and has its name.
+    """Return both staged manifests of a released file; `content` is called when the table has been
+    inspected and named.
     """
 
     def manifest(
-        place: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool
+        path: Path, view: Callable[[dict[str, Any]], dict[str, Any]], *, private: bool
     ) -> StagedFile:
         def text() -> str:
             return manifest_text(view(with_name(content())))
 
         return StagedFile(
-            place,
+            path,
             lambda part: text_piece(text())[0](part),
             lambda part: text_piece(text())[1](part),
             private,
@@ -202,7 +223,7 @@ def _column_to_write(table: pa.Table, rows: pa.Array | None, name: str) -> pa.Ch
 
 
 def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest that says early which release it belongs to.
+    """Return a manifest that names its release among the first entries.
 
     >>> list(with_name({"format": 2, "microagg": "0.1.0", "records": 9, "release": "3f8a…"}))
     ['format', 'microagg', 'release', 'records']
@@ -212,18 +233,18 @@ def with_name(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_places(path: Path) -> None:
-    """A release is several files: make sure of all their places before one is written."""
+    """Raise unless all files of a release can be written, before one of them is."""
     check_unwritable(path, parts=is_folder(path))
-    for place in (*manifest_paths(path), sidecar_of(path)):
-        check_unwritable(place)
+    for path_beside in (*manifest_paths(path), sidecar_of(path)):
+        check_unwritable(path_beside)
     check_place_of_table(path)
     check_other_kind(sidecar_of(path), "a file of labels", is_sidecar)
-    for place in manifest_paths(path):
-        check_other_kind(place, "a manifest", is_manifest)
+    for path_beside in manifest_paths(path):
+        check_other_kind(path_beside, "a manifest", is_manifest)
 
 
 def renderer(path: Path) -> Callable[[Document], str]:
-    """What turns a report into the text of a file of this name."""
+    """Return the function that writes a report in the format of this file name."""
     if path.suffix.lower() not in RENDERERS:
         raise InputError(
             f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise."
@@ -232,14 +253,14 @@ def renderer(path: Path) -> Callable[[Document], str]:
 
 
 def check_report_place(path: Path) -> None:
-    """Make sure that a report can be written there, and takes the place of a report at most."""
+    """Raise unless a report can be written to this path, and replaces a report at most."""
     renderer(path)
     check_unwritable(path)
     check_other_kind(path, "a report", RENDERERS[path.suffix.lower()][1])
 
 
 def report_paths(path: Path) -> tuple[Path, Path]:
-    """Where the internal and the public report go if one of this name is asked for.
+    """Return the paths of the internal and the public report for a report of this name.
 
     >>> [place.name for place in report_paths(Path("survey.html"))]
     ['survey.internal.html', 'survey.public.html']
@@ -248,45 +269,45 @@ def report_paths(path: Path) -> tuple[Path, Path]:
 
 
 def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Where the reports go, if any is asked for, after making sure of their places; those `taken`
-    are for other files.
+    """Return the checked paths of the reports, if one is wanted; `taken` paths belong to other
+    files.
     """
     if report is None:
         return ()
     renderer(Path(report))
     places = report_paths(Path(report))
-    for place in places:
-        if _plainly(place) in map(_plainly, taken):
+    for report_path in places:
+        if _plainly(report_path) in map(_plainly, taken):
             raise InputError(
-                f"{str(place)!r} is the place of a manifest or a table of this release; "
+                f"{str(report_path)!r} is the place of a manifest or a table of this release; "
                 f"give the report another name."
             )
-        check_report_place(place)
+        check_report_place(report_path)
     return places
 
 
 def places_of(source: str | Path, target: str | Path) -> list[Path]:
-    """The places of a table, its release and the manifests, which no report may take."""
+    """Return the paths of a table, its release and the manifests, which no report may take."""
     return [Path(source), Path(target), *manifest_paths(Path(target)), sidecar_of(Path(target))]
 
 
-def report_on_saved(release: Release, place: Path, target: Path, *, public: bool) -> None:
-    """Write a report on a release that is in place; if that fails, the error says that the release
-    is there.
+def report_on_saved(release: Release, path: Path, target: Path, *, public: bool) -> None:
+    """Write a report on a saved release; if that fails, the error says that the release itself is
+    complete.
     """
-    there = f"{target} is in place, verified and whole"
+    state = f"{target} is in place, verified and whole"
     try:
-        release.report(place, public=public)
+        release.report(path, public=public)
     except MicroaggError as error:
-        raise ReportError(f"{there}, but its report is not: {error}") from None
+        raise ReportError(f"{state}, but its report is not: {error}") from None
     except MemoryError:
         raise ReportError(
-            f"{there}, but there is not enough memory for the report {place}."
+            f"{state}, but there is not enough memory for the report {path}."
         ) from None
 
 
 def _plainly(path: Path) -> str:
-    """A path as a file system sees it that does not tell small letters from capitals: rather too
-    careful.
+    """Return a path as a file system without capitals sees it, which is the careful way to compare
+    paths.
     """
     return str(path.resolve()).casefold()

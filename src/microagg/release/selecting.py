@@ -31,7 +31,7 @@ def has_patterns(settings: Settings) -> bool:
     >>> has_patterns(Settings.of(k=5, quasi="q*")), has_patterns(Settings.of(k=5, quasi="age"))
     (True, False)
     """
-    return any(is_pattern(name) for each in BY_PATTERN for name in getattr(settings, each))
+    return any(is_pattern(name) for setting in BY_PATTERN for name in getattr(settings, setting))
 
 
 def expand_patterns(
@@ -52,14 +52,18 @@ def expand_patterns(
         return settings
     names = list(columns() if callable(columns) else columns)
     names += [new for new in settings.rename.values() if new not in names]
-    there = set(names)
-    named = {name for each in ROLES for name in getattr(settings, each) if name in there}
+    table_columns = set(names)
+    named = {name for role in ROLES for name in getattr(settings, role) if name in table_columns}
     named |= {name for name in (settings.weight, settings.unit) if name is not None}
     free = [name for name in names if name not in named]
-    roles = {each: expand_names(getattr(settings, each), names, each, among=free) for each in ROLES}
+    roles = {role: expand_names(getattr(settings, role), names, role, among=free) for role in ROLES}
     withheld = {*roles["identifier"], settings.unit}
     if settings.rest != "keep":
-        withheld |= there - {name for each in roles.values() for name in each} - {settings.weight}
+        withheld |= (
+            table_columns
+            - {name for names_of_role in roles.values() for name in names_of_role}
+            - {settings.weight}
+        )
     released = [name for name in names if name not in withheld]
     nominal = expand_names(settings.nominal, names, "nominal", among=released)
     return replace(settings, **roles, nominal=nominal)
@@ -87,9 +91,9 @@ def _without_selectors(value: Any, frame: Callable[[], nw.DataFrame[Any]]) -> An
     if isinstance(value, list | tuple) and any(map(is_selector, value)):
         return [
             name
-            for each in value
+            for item in value
             for name in (
-                _selected(each, frame()) if is_selector(each) else Names("", "").parse(each)
+                _selected(item, frame()) if is_selector(item) else Names("", "").parse(item)
             )
         ]
     return value
@@ -104,7 +108,7 @@ def is_selector(value: Any) -> bool:
     """
     kinds = type(value).__mro__
     return kinds[0].__module__.partition(".")[0] in LIBRARIES and any(
-        each.__name__ == "Expr" for each in kinds
+        base.__name__ == "Expr" for base in kinds
     )
 
 

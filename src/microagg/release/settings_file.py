@@ -15,7 +15,10 @@ from typing import Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.proposal.rules import ANSWERS
-from microagg.release.settings import FileOptions, Settings
+from microagg.release.setting_types import FileOptions
+from microagg.release.settings import Settings
+from microagg.release.settings_base import BaseSettings
+from microagg.release.toml_lines import check_deep_keys, line_of
 from microagg.table.json_schemas import fits, kind_of, schema_of
 from microagg.table.parameters import Parameter
 from microagg.table.settings_text import (
@@ -31,12 +34,6 @@ from microagg.table.settings_text import (
 
 LARGEST = 50_000_000  # bytes: what is larger is no file of settings
 LARGEST_TOML = 2_000_000  # a parser takes some hundred bytes for each key
-DEEPEST_KEY = 8
-"""Parts that a key may have: settings have three at most, and tomllib takes memory and time by the
-square of them.
-"""
-QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
-BETWEEN_KEYS = re.compile(r"[,=\[\]{}]")
 ABOUT = (
     "Settings of a release: all that decides what it looks like. `microagg anonymize "
     "--config` takes them."
@@ -44,8 +41,8 @@ ABOUT = (
 
 
 def read_settings(path: str | Path, *, as_proposed: bool = False) -> dict[str, Any]:
-    """What a file of settings says, checked, as `Settings.of` takes it; that of a manifest with its
-    seed, so that the same table gives the same release.
+    """Return the checked settings of a file, as `Settings.of` takes them; those of a manifest with
+    its seed, so that the same table gives the same release.
 
     What is still marked "decide" is refused, or taken `as_proposed`, which is the careful answer.
     """
@@ -56,8 +53,8 @@ def read_settings(path: str | Path, *, as_proposed: bool = False) -> dict[str, A
     return _Reader(path, text).given(as_proposed=as_proposed)
 
 
-def overridden(given: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a file with what was typed in their place: lists whole, what is said by column
+def overridden(in_file: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file overridden by typed ones: lists as a whole, options by column
     for these columns only.
 
     Parameters of a method go with it: another method has others.
@@ -66,8 +63,8 @@ def overridden(given: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, 
     {'k': 10, 'kinds': {'sex': 'nominal', 'zip': 'nominal'}}
     """
     declared = Settings.parameters()
-    merged = dict(given)
-    if "method" in typed and typed["method"] != given.get("method", declared["method"].default):
+    merged = dict(in_file)
+    if "method" in typed and typed["method"] != in_file.get("method", declared["method"].default):
         merged.pop("params", None)
     for name, value in typed.items():
         before = merged.get(name)
@@ -77,25 +74,27 @@ def overridden(given: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def settings_text(settings: Settings, folder: Path | None = None) -> str:
-    """All settings as the text of a file, each with what it means; what is not set is left out."""
+def settings_text(settings: BaseSettings, folder: Path | None = None) -> str:
+    """Return all settings as the text of a file, each with its help; those without a value are left
+    out.
+    """
     scalars, tables = [], []
-    for name, declared in Settings.parameters().items():
+    for name, declared in settings.parameters().items():
         value = _as_in_a_file(getattr(settings, name), declared, folder)
         if value is None or value in ((), [], {}):
             continue
-        told = comment(declared.help)
+        description = comment(declared.help)
         if isinstance(value, dict):
-            lines = "\n".join(entry(str(each), said) for each, said in value.items())
-            tables.append(f"{told}\n[{toml_key(name)}]\n{lines}")
+            lines = "\n".join(entry(str(key), item) for key, item in value.items())
+            tables.append(f"{description}\n[{toml_key(name)}]\n{lines}")
         else:
-            scalars.append(f"{told}\n{entry(name, value)}")
+            scalars.append(f"{description}\n{entry(name, value)}")
     return "\n\n".join([f"{comment(ABOUT)}\n{VERSION_KEY} = {VERSION}", *scalars, *tables]) + "\n"
 
 
 def known_keys() -> dict[str, Parameter | None]:
-    """The keys that a file of settings may have, and what declares them: the settings, and two
-    more.
+    """Return the keys that a file of settings may have, with their declarations: the settings, and
+    two more.
     """
     return {
         VERSION_KEY: None,
@@ -105,18 +104,18 @@ def known_keys() -> dict[str, Parameter | None]:
 
 
 def _as_in_a_file(value: Any, declared: Parameter, folder: Path | None) -> Any:
-    """A setting in the words of TOML, which has none for nothing."""
+    """Return a setting as TOML can hold it, which has no null."""
     if isinstance(value, Mapping):
         form = getattr(declared, "file_form", None)
-        told = {
-            name: form(name, each, folder) if form else _plain(each) for name, each in value.items()
+        entries = {
+            name: form(name, item, folder) if form else _plain(item) for name, item in value.items()
         }
-        return {name: each for name, each in told.items() if each is not None}
+        return {name: item for name, item in entries.items() if item is not None}
     return _plain(value)
 
 
 def _plain(value: Any) -> Any:
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _text_of(path: Path) -> str:
@@ -139,31 +138,31 @@ def _text_of(path: Path) -> str:
 
 
 def _from_manifest(path: Path) -> dict[str, Any]:
-    """The settings of a release, its seed among them; not its day, for that is when it was made."""
+    """Return the settings of a release with its seed, but without the day on which it was made."""
     from microagg.release.manifest_reading import read_manifest, settings_of
 
     return settings_of(read_manifest(path), path).but(date=None).as_data()
 
 
 class _Reader:
-    """One TOML file, read with an eye on where things stand in it."""
+    """Reader of one TOML file that knows the lines of its keys."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
         if len(text) > LARGEST_TOML:
             raise InputError(f"{path.name} is too large for a file of settings; name another file.")
-        _check_deep_keys(path, text)
+        check_deep_keys(path, text)
         try:
             self._content: dict[str, Any] = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            found = re.search(r"at line (\d+)", str(error))
-            place = f"line {found[1]}" if found else "its end"
-            raise InputError(f"{path.name} is not TOML at {place}; mend it there.") from None
+            match = re.search(r"at line (\d+)", str(error))
+            position = f"line {match[1]}" if match else "its end"
+            raise InputError(f"{path.name} is not TOML at {position}; mend it there.") from None
         except ValueError:  # Python makes no number of thousands of digits
             raise InputError(f"{path.name} holds a number with too many digits; mend it.") from None
 
     def given(self, *, as_proposed: bool) -> dict[str, Any]:
-        """What the file says, checked."""
+        """Return the checked settings of the file."""
         self._check_other_versions()
         for name in self._content:
             if name not in known_keys():
@@ -206,28 +205,28 @@ class _Reader:
         return f"{kind_of(value)}{inside} stands there"
 
     def _check_unknown_of_files(
-        self, name: str, declared: FileOptions, said: Mapping[str, Any]
+        self, name: str, declared: FileOptions, options: Mapping[str, Any]
     ) -> None:
-        """What is said about files is declared by their formats: each by its name and of its
-        type.
-        """
+        """Raise if an option on files is declared by no format, or has another type."""
         known = declared.known()
-        for each, value in said.items():
-            if each not in known:
-                self._check_key((name, each), known)
-            if not fits(value, schema_of(known[each])):
-                what = f"{each} takes {known[each].describes}, but {kind_of(value)} stands there."
-                self._refuse((name, each), what)
+        for option, value in options.items():
+            if option not in known:
+                self._check_key((name, option), known)
+            if not fits(value, schema_of(known[option])):
+                what = (
+                    f"{option} takes {known[option].describes}, but {kind_of(value)} stands there."
+                )
+                self._refuse((name, option), what)
 
     def _decided(self, settings: dict[str, Any], *, as_proposed: bool) -> dict[str, Any]:
-        """The settings with the answers to what was to be decided."""
+        """Return the settings with the answers to open questions."""
         left: dict[str, list[str]] = {}
-        asked = self._content.get(DECIDE, {})
-        if not isinstance(asked, dict) or not all(
-            isinstance(each, dict) for each in asked.values()
+        questions = self._content.get(DECIDE, {})
+        if not isinstance(questions, dict) or not all(
+            isinstance(answers, dict) for answers in questions.values()
         ):
             self._refuse((DECIDE,), f"{DECIDE} is a table of questions, each with its columns.")
-        for about, answers in asked.items():
+        for about, answers in questions.items():
             if about not in ANSWERS:
                 self._check_key((DECIDE, about), ANSWERS)
             single = {name for name, answer in answers.items() if not isinstance(answer, dict)}
@@ -261,12 +260,12 @@ class _Reader:
     def _answer_for_many(
         self, about: str, label: str, answer: dict[str, Any]
     ) -> tuple[list[str], Any]:
-        """The columns and the answer of a question that is asked once for many columns."""
+        """Return the columns and the answer of a question on many columns."""
         columns = answer.get(COLUMNS)
         if (
             set(answer) != {ANSWER, COLUMNS}
             or not isinstance(columns, list)
-            or not all(isinstance(each, str) for each in columns)
+            or not all(isinstance(name, str) for name in columns)
         ):
             self._refuse(
                 (DECIDE, about, label),
@@ -300,12 +299,12 @@ class _Reader:
             _give_role(settings, column, answer)
 
     def _check_undecided(self, left: Mapping[str, Sequence[str]]) -> NoReturn:
-        told = "; ".join(
+        undecided = "; ".join(
             f"{', '.join(map(repr, columns))} ({' or '.join(ANSWERS[about])})"
             for about, columns in left.items()
         )
         raise InputError(
-            f"{self._path.name} leaves to be decided: {told}; put one of the words in "
+            f"{self._path.name} leaves to be decided: {undecided}; put one of the words in "
             f'the place of each "{DECIDE}", or say --as-proposed '
             "(in Python as_proposed=True) to take the first."
         )
@@ -327,54 +326,13 @@ class _Reader:
         raise InputError(f"{self._path.name}{'' if line is None else f', line {line}'}: {sentence}")
 
 
-def _check_deep_keys(path: Path, text: str) -> None:
-    """Refuse keys of very many parts, such as a.a.a.a…, before the text is parsed."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.count(".") < DEEPEST_KEY:
-            continue
-        bare = QUOTED.sub("x", line).partition("#")[0]
-        if any(part.count(".") >= DEEPEST_KEY for part in BETWEEN_KEYS.split(bare)):
-            raise InputError(
-                f"{path.name}, line {number}: a key has more than {DEEPEST_KEY} parts, "
-                f"and settings have three at most; put names with dots in double quotes."
-            )
-
-
-def line_of(text: str, keys: tuple[str, ...]) -> int | None:
-    """The line on which a key stands, or the table of which it is the last name; None where it
-    is written in another way.
-
-    >>> line_of('k = 5\\n[kinds]\\n"net income" = "ordinal"', ("kinds", "net income")), line_of("a.b = 1", ("kinds",))
-    (3, None)
-    """
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            found = tomllib.loads(line)
-        except ValueError:  # a list goes on
-            begun = re.match(r'\s*([A-Za-z0-9_-]+|"[^"]*")\s*=\s*\[', line)
-            found = {begun[1].strip('"'): 0} if begun else {}
-        path: tuple[str, ...] = ()
-        inside: Any = found
-        while isinstance(inside, dict) and len(inside) == 1:
-            ((name, inside),) = inside.items()
-            path = (*path, name)
-        if line.lstrip().startswith("["):
-            table = path
-            if path == keys:
-                return number
-        elif path and (*table, *path)[: len(keys)] == keys:
-            return number
-    return None
-
-
 def _roles_in(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The role of each column that is named."""
-    found: dict[str, str] = {}
+    """Return the role of each named column."""
+    roles: dict[str, str] = {}
     for role in ("quasi", "identifier", "confidential", "keep", "stratum", "weight", "unit"):
         names = settings.get(role) or ()
-        found |= dict.fromkeys([names] if isinstance(names, str) else names, role)
-    return found
+        roles |= dict.fromkeys([names] if isinstance(names, str) else names, role)
+    return roles
 
 
 def _give_role(settings: dict[str, Any], column: str, role: str) -> None:
@@ -383,7 +341,7 @@ def _give_role(settings: dict[str, Any], column: str, role: str) -> None:
     """
     for name in ("quasi", "identifier", "confidential", "keep", "stratum"):
         if name in settings:
-            settings[name] = tuple(each for each in settings[name] if each != column)
+            settings[name] = tuple(other for other in settings[name] if other != column)
     if role in ("weight", "unit"):
         before = settings.get(role)
         if before is not None and before != column:
@@ -396,4 +354,4 @@ def _give_role(settings: dict[str, Any], column: str, role: str) -> None:
 def _parameters_of_methods() -> set[str]:
     from microagg.methods.registry import methods
 
-    return {each.name for method in methods() for each in method.parameters}
+    return {parameter.name for method in methods() for parameter in method.parameters}

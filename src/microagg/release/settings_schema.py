@@ -1,6 +1,4 @@
-"""The JSON Schema of a file of settings, made from the declarations: what editors complete, and
-what tests hold everything else to.
-"""
+"""The JSON Schema of a file of settings, made from the declarations, for editors and tests."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from microagg.table.settings_text import ANSWER, COLUMNS, DECIDE, VERSION, VERSI
 
 
 def settings_schema() -> dict[str, Any]:
-    """What a file of settings may hold.
+    """Return the JSON Schema of a file of settings.
 
     >>> schema = settings_schema()
     >>> schema["properties"]["k"]["minimum"], schema["additionalProperties"]
@@ -25,8 +23,8 @@ def settings_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of a microagg release",
-        "description": "As TOML. Files that it names lie beside it. `microagg propose` writes a first "
-        "one.",
+        "description": "As TOML. Files that it names lie beside it. `microagg propose` writes a "
+        "first one.",
         "type": "object",
         "required": [VERSION_KEY],
         "additionalProperties": False,
@@ -35,9 +33,10 @@ def settings_schema() -> dict[str, Any]:
 
 
 def _decide() -> dict[str, Any]:
-    """What a proposal leaves open: the questions, and what may be answered of each column."""
+    """Return the schema of the open questions of a proposal, with the answers for each column."""
     return {
-        "description": "What names, types and counts cannot tell: one of the words for each column.",
+        "description": "What names, types and counts cannot tell: one of the words for each "
+        "column.",
         "type": "object",
         "properties": {
             about: {
@@ -55,7 +54,7 @@ def _answer(answers: Sequence[str]) -> dict[str, Any]:
 
 
 def _answer_for_many(answers: Sequence[str]) -> dict[str, Any]:
-    """A question that is asked once for many columns."""
+    """Return the schema of a question on many columns."""
     columns = {"type": "array", "items": {"type": "string"}}
     return {
         "type": "object",

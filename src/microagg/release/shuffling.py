@@ -23,8 +23,8 @@ def key_of_order(seed: int, digest: str) -> np.ndarray:
     >>> bool((key_of_order(1, "3f8a") == key_of_order(2, "3f8a")).any())
     False
     """
-    told = hashlib.sha256(f"{seed}\0{digest}\0rows in order".encode()).digest()
-    return np.frombuffer(told[:16], np.uint64).copy()
+    digest_of_key = hashlib.sha256(f"{seed}\0{digest}\0rows in order".encode()).digest()
+    return np.frombuffer(digest_of_key[:16], np.uint64).copy()
 
 
 def shuffled_rows(manifest: Mapping[str, Any], records: int) -> np.ndarray:

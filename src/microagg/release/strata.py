@@ -5,8 +5,8 @@ which strata are too small.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -39,7 +39,7 @@ class Strata:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many records each stratum has."""
+        """The number of records of each stratum."""
         return np.bincount(self.labels)
 
     def facts(self) -> StrataFacts:
@@ -47,14 +47,14 @@ class Strata:
         return strata_facts(self.sizes, self.strata_left_out, self.records_left_out)
 
     def as_data(self) -> dict[str, Any]:
-        """What the internal manifest keeps."""
+        """Return the entry of the internal manifest."""
         return strata_as_data(self.sizes, self.strata_left_out, self.records_left_out)
 
 
 def strata_as_data(
     sizes: np.ndarray, strata_left_out: int = 0, records_left_out: int = 0
 ) -> dict[str, Any]:
-    """What the internal manifest keeps of strata with so many records each.
+    """Return the entry of the internal manifest on strata of these sizes.
 
     >>> strata_as_data(np.array([5, 7]))["median_size"]
     6.0
@@ -68,10 +68,11 @@ def strata_as_data(
 
 
 def wrong_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> np.ndarray:
-    """(strata,): which have fewer than k records, or lack something to keep what is promised;
-    refused unless these are to be dropped.
+    """Return a mask of the strata that have fewer than k records or cannot keep the guarantees;
+    raise unless these are to be dropped.
 
-    >>> wrong_strata(np.array([5, 4]), np.zeros(2), Settings.of(k=5, stratum="region", small_strata="drop")).tolist()
+    >>> settings = Settings.of(k=5, stratum="region", small_strata="drop")
+    >>> wrong_strata(np.array([5, 4]), np.zeros(2), settings).tolist()
     [False, True]
     """
     small = sizes < settings.k
@@ -89,8 +90,8 @@ def wrong_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> 
 
 
 def class_columns(schema: Schema, settings: Settings) -> list[str]:
-    """The columns that the records of a class share: quasi-identifiers, strata, and the weight
-    where it is its group's mean.
+    """Return the columns that the records of a class share: quasi-identifiers, strata, and the
+    weight where it is its group's mean.
 
     >>> from microagg.table.schema import ColumnFacts, assign_roles
     >>> settings = Settings.of(k=2, quasi="age", stratum="region", weight="w")
@@ -103,7 +104,7 @@ def class_columns(schema: Schema, settings: Settings) -> list[str]:
 
 
 def check_columnwise(schema: Schema, settings: Settings) -> None:
-    """Refuse strata and weights where groups differ from column to column, and proofs within
+    """Raise for strata and weights if groups differ from column to column, and for proofs within
     strata.
     """
     method = settings.chosen_method
@@ -124,11 +125,11 @@ def check_columnwise(schema: Schema, settings: Settings) -> None:
 def in_strata(
     frame: nw.DataFrame[Any], schema: Schema, settings: Settings
 ) -> tuple[nw.DataFrame[Any], Strata | None]:
-    """The table and its strata, if it has any; without those that are too small, or unable to keep
-    the promise, if these are to be dropped.
+    """Return the table and its strata, if it has any, without strata to drop: those that are too
+    small or cannot keep the guarantees.
 
     A stratum that keeps l, t and units as one group is able to: groups that keep them keep them
-    together. Leaving records out changes what t compares with, so that it is asked again.
+    together.
     """
     names = schema.names(Role.STRATUM)
     if not names:
@@ -136,16 +137,56 @@ def in_strata(
     settings.promise.check_impossible(
         _confidential(frame, schema, settings), units_in(frame, schema, settings)
     )
-    strata_left_out, records_left_out = 0, 0
+    selected = _TableStrata(frame, schema, settings)
+    strata_left_out, records_left_out = drop_wrong_strata(selected, settings)
+    return selected.frame, Strata(selected.labels, strata_left_out, records_left_out)
+
+
+class StrataSelection(Protocol):
+    """Records by stratum, of which some strata may be left out."""
+
+    def measure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the size of each stratum, and its distance from its guarantees as one group."""
+        ...
+
+    def leave_out(self, wrong: np.ndarray) -> None:
+        """Leave out the records of these strata."""
+        ...
+
+
+def drop_wrong_strata(selection: StrataSelection, settings: Settings) -> tuple[int, int]:
+    """Leave out strata until all others can be grouped; return the numbers of strata and records.
+
+    Leaving records out changes what t compares with, so that all is measured again.
+    """
+    strata, records = 0, 0
     while True:
-        labels = strata_labels(to_arrow(frame.select(*names)), names)
-        sizes = np.bincount(labels)
-        wrong = wrong_strata(sizes, _shortfalls(frame, schema, settings, labels), settings)
+        sizes, lacking = selection.measure()
+        wrong = wrong_strata(sizes, lacking, settings)
         if not wrong.any():
-            return frame, Strata(labels, strata_left_out, records_left_out)
-        strata_left_out += int(wrong.sum())
-        records_left_out += int(sizes[wrong].sum())
-        frame = frame.filter(list(map(bool, ~wrong[labels])))
+            return strata, records
+        strata += int(wrong.sum())
+        records += int(sizes[wrong].sum())
+        selection.leave_out(wrong)
+
+
+@dataclass
+class _TableStrata:
+    """Strata of a table in memory."""
+
+    frame: nw.DataFrame[Any]
+    schema: Schema
+    settings: Settings
+    labels: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def measure(self) -> tuple[np.ndarray, np.ndarray]:
+        names = self.schema.names(Role.STRATUM)
+        self.labels = strata_labels(to_arrow(self.frame.select(*names)), names)
+        shortfalls = _shortfalls(self.frame, self.schema, self.settings, self.labels)
+        return np.bincount(self.labels), shortfalls
+
+    def leave_out(self, wrong: np.ndarray) -> None:
+        self.frame = self.frame.filter(list(map(bool, ~wrong[self.labels])))
 
 
 def _confidential(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Any:
@@ -160,7 +201,9 @@ def _confidential(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) 
 def _acceptance(
     frame: nw.DataFrame[Any], schema: Schema, settings: Settings
 ) -> AcceptanceTest | None:
-    """Whether records may form a group, for the promise that is asked for; None where any may."""
+    """Return the test of whether records may form a group under the requested guarantees; None
+    where any may.
+    """
     return settings.promise.accept(
         _confidential(frame, schema, settings), units_in(frame, schema, settings)
     )
@@ -169,33 +212,33 @@ def _acceptance(
 def _shortfalls(
     frame: nw.DataFrame[Any], schema: Schema, settings: Settings, labels: np.ndarray
 ) -> np.ndarray:
-    """(strata,): how far each stratum, as one group, is from keeping the promise."""
+    """Return how far each stratum, as one group, is from keeping the guarantees, (strata,)."""
     accept = _acceptance(frame, schema, settings)
     return np.zeros(int(labels.max()) + 1) if accept is None else accept.shortfalls(labels)
 
 
 def _refusal(sizes: np.ndarray, small: np.ndarray, unable: np.ndarray, settings: Settings) -> str:
-    """How many strata cannot be grouped, and how many records these have; never which."""
-    told = []
+    """Return the sentence on strata that cannot be grouped, with counts and without names."""
+    reasons = []
     for which, why in (
         (small, f"fewer than k = {settings.k} records"),
         (unable, f"records that cannot keep {settings.promise.name}"),
     ):
         if which.any():
             count, records = int(which.sum()), int(sizes[which].sum())
-            strata = f"{count:,} of {len(sizes):,} strata" if not told else f"{count:,} of them"
-            told.append(
+            strata = f"{count:,} of {len(sizes):,} strata" if not reasons else f"{count:,} of them"
+            reasons.append(
                 f"{strata} (with {records:,} records) {'has' if count == 1 else 'have'} {why}"
             )
     return (
-        f"{' and '.join(told)}; put strata together, or say small_strata='drop' to leave "
+        f"{' and '.join(reasons)}; put strata together, or say small_strata='drop' to leave "
         f"these records out."
     )
 
 
 def strata_labels(table: pa.Table, names: Sequence[str]) -> np.ndarray:
-    """(n,): the stratum of each record, numbered in the ascending order of values, column by
-    column; what is missing comes last.
+    """Return the stratum of each record, (n,), numbered in the ascending order of values, column by
+    column; missing values come last.
 
     >>> strata_labels(pa.table({"region": ["S", "N", None, "S"]}), ["region"]).tolist()
     [1, 0, 2, 1]
@@ -210,8 +253,8 @@ def strata_labels(table: pa.Table, names: Sequence[str]) -> np.ndarray:
 
 
 def _ranks(column: pa.ChunkedArray) -> np.ndarray:
-    """(n,): the place of each value among the different ones, in ascending order; that of what is
-    missing is the last.
+    """Return the rank of each value among the distinct ones, (n,), in ascending order; missing
+    values come last.
     """
     encoded = pc.dictionary_encode(column).combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded

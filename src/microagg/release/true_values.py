@@ -1,5 +1,4 @@
-"""Aggregates that release values of single records as they are: what is told of them, and when they
-must be accepted.
+"""Aggregates that release values of single records: their notes, and when they must be accepted.
 
 Numbers are asked about before the search: a column with values that occur once, and an aggregate
 that releases them. Categories are shared by many as a rule, so they are asked about twice: a column
@@ -29,8 +28,8 @@ TRUE_VALUES = "true-values"
 
 
 def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the risks that these aggregates take with these cells: what `check_unaccepted`
-    is to be told.
+    """Return the names of the risks that these aggregates take with these cells, for
+    `check_unaccepted`.
 
     They take one where a numeric column has values that occur once and an aggregate that releases
     values as they are.
@@ -47,17 +46,17 @@ def risks_of_aggregates(cells: Cells, how: Mapping[str, str]) -> tuple[str, ...]
 
 
 def releases_true_values(variable: Variable, how: Mapping[str, str]) -> bool:
-    """Whether a column is numeric, and its aggregate releases values as they are."""
+    """Return True if a column is numeric and its aggregate releases values as they are."""
     true_values_in = aggregate_of(variable, how).true_values_in
     return variable.kind is Kind.NUMERIC and Kind.NUMERIC in true_values_in
 
 
 def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
-    """Of each column of categories how often each of its levels occurs; None for numbers.
+    """Return the frequency of each level of each column of categories; None for numbers.
 
     >>> from microagg.table.variable import Cells, Variable
-    >>> towns = Cells((Variable("town", Kind.NOMINAL, ("Bonn", "Ulm")),), np.array([[0.0], [1.0], [1.0]]))
-    >>> frequencies_in(towns)[0].tolist()
+    >>> town = Variable("town", Kind.NOMINAL, ("Bonn", "Ulm"))
+    >>> frequencies_in(Cells((town,), np.array([[0.0], [1.0], [1.0]])))[0].tolist()
     [1, 2]
     """
     counts: list[np.ndarray | None] = []
@@ -74,8 +73,8 @@ def frequencies_in(cells: Cells) -> list[np.ndarray | None]:
 def check_near_unique(
     variables: Iterable[Variable], frequencies: Iterable[np.ndarray | None], settings: Settings
 ) -> None:
-    """Refuse categories of which most records have a value that no other record has, unless that is
-    accepted.
+    """Raise for categories of which most records have a value that no other record has, unless that
+    is accepted.
 
     Every group would release the value of one person, whichever way it is chosen; a common ancestor
     in a hierarchy is no such value. What is missing does not count.
@@ -115,26 +114,26 @@ def _refusal(variable: Variable, once: int, known: int) -> str:
 
 
 def _known_levels(variable: Variable) -> int:
-    """How many levels of a column are values: what is missing is a level of nominal columns, the
-    last one.
+    """Return the number of levels that are values: in nominal columns, missing is a level and comes
+    last.
     """
     levels = variable.levels
     return len(levels) - 1 if levels and levels[-1] is None else len(levels)
 
 
 def single_categories(
-    found: Aggregated, frequencies: Sequence[np.ndarray | None]
+    made: Aggregated, frequencies: Sequence[np.ndarray | None]
 ) -> tuple[tuple[int, ...], int]:
-    """Of each column: in how many groups the released category is one that one record alone has;
-    and the number of groups.
+    """Count, for each column, the groups that release a category that only one record has; and
+    count the groups.
 
     `frequencies` are those of the whole table. Of two values that are equally frequent in a group,
     the mode is the one that more records of the table have: so such a mode is released only where
     every value of the group is one that occurs once.
     """
     counts, groups = [], 0
-    for j, (variable, frequency) in enumerate(zip(found.variables, frequencies, strict=True)):
-        labels = found.labels if found.labels.ndim == 1 else found.labels[:, j]
+    for j, (variable, frequency) in enumerate(zip(made.variables, frequencies, strict=True)):
+        labels = made.labels if made.labels.ndim == 1 else made.labels[:, j]
         groups = max(groups, int(labels.max()) + 1)
         if frequency is None or variable.coarse or variable.kind is Kind.NUMERIC:
             counts.append(0)
@@ -145,14 +144,14 @@ def single_categories(
             counts.append(0)
             continue
         _, first = np.unique(labels, return_index=True)
-        released = found.cells.values[first, j]
+        released = made.cells.values[first, j]
         released = released[~np.isnan(released)].astype(np.int64)
         counts.append(int(alone[released].sum()))
     return tuple(counts), groups
 
 
 def risks_of_categories(counts: Iterable[int]) -> tuple[str, ...]:
-    """The risk that groups take which release categories that one record alone has.
+    """Return the risk of groups that release categories that only one record has.
 
     >>> risks_of_categories([0, 2]), risks_of_categories([0, 0])
     (('true-values',), ())
@@ -186,7 +185,7 @@ def _groups_showing(made: Aggregated, j: int, values: np.ndarray) -> tuple[int, 
 
 
 def _occurring_once(cells: Cells, j: int) -> np.ndarray:
-    """The values of a numeric column that one record alone has."""
+    """Return the values of a numeric column that only one record has."""
     column = cells.values[:, j]
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     return values[counts == 1]

@@ -1,5 +1,5 @@
 """Sampling weights: means are weighted by them, and each record gets its group's mean weight, so
-that weighted totals stay.
+that weighted totals are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from microagg.release.note_facts import WeightFacts
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
 from microagg.release.weight_totals import WeightTotals
-from microagg.table.aggregate import Aggregated, WholeTable, aggregated
+from microagg.table.aggregate import Aggregated, aggregated
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.dtypes import ColumnContext, restore_column
 from microagg.table.grouping import Groups
@@ -72,7 +73,7 @@ class Weighting:
         cells: Cells,
         made: Aggregated,
     ) -> Weighting:
-        """Add the weighted totals; `cells` and `made` are the quasi-identifiers before and after."""
+        """Add weighted totals; `cells` and `made` are the quasi-identifiers before and after."""
         weights = self.before, self.after
         return replace(
             self, sums=WeightTotals.of_chunk(frame, schema, settings, weights, cells, made)
@@ -88,12 +89,16 @@ def _numbers(cells: Cells, column: int) -> np.ndarray:
 
 
 def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -> Weighting | None:
-    """The weights, if there are any: numbers above 0, else an error that names column and row."""
-    column = next((each for each in schema.columns if each.role is Role.WEIGHT), None)
+    """Return the weights, if there are any; raise with column and row where one is no number above
+    0.
+    """
+    column = next(
+        (candidate for candidate in schema.columns if candidate.role is Role.WEIGHT), None
+    )
     if column is None:
         return None
-    asked = settings.columns
-    cells = cells_of(frame, [column], special=asked.special, na=asked.na)
+    options = settings.columns
+    cells = cells_of(frame, [column], special=options.special, na=options.na)
     variable = cells.variables[0]
     if column.kind is not Kind.NUMERIC or variable.unit or variable.kind is not Kind.NUMERIC:
         raise InputError(
@@ -147,16 +152,16 @@ def released_weight(
     whole: bool,
     known: Mapping[str, ColumnContext] = {},
 ) -> list[nw.Series[Any]]:
-    """The column of weights as it is released, where that is not as it was: in the type that came
-    in.
+    """Return the released column of weights in its original type; empty where it is unchanged or
+    dropped.
     """
     if weighting is None or weighting.made is None:
         return []
     made = weighting.made.cells
-    given, name = frame[weighting.name], weighting.name
+    column, name = frame[weighting.name], weighting.name
     return [
         restore_column(
-            given, made.variables[0], made.values[:, 0], None, whole=whole, context=known.get(name)
+            column, made.variables[0], made.values[:, 0], None, whole=whole, context=known.get(name)
         )
     ]
 
@@ -185,7 +190,7 @@ def weight_facts(
 
 
 def heavy_groups(weights: np.ndarray, groups: Groups) -> int:
-    """In how many groups one record has more than half of the weight.
+    """Count the groups in which one record has more than half of the weight.
 
     >>> heavy_groups(np.array([1.0, 1.0, 1.0, 1.0, 3.0]), Groups.of(np.array([0, 0, 1, 1, 1])))
     1
@@ -195,6 +200,6 @@ def heavy_groups(weights: np.ndarray, groups: Groups) -> int:
 
 
 def _singled_out(table: pa.Table, names: list[str]) -> int:
-    """How many records share the values of these columns with no other."""
+    """Count the records that share the values of these columns with no other."""
     labels, classes = class_labels(table, names)
     return int((np.bincount(labels, minlength=classes) == 1).sum())

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from microagg.release.effects import signed_percent
 from microagg.release.release import Release
 from microagg.release.report.building import build_document
 from microagg.release.report.claims import on_all_columns, on_naming
+from microagg.release.report.document import Document, Picture
 from microagg.release.report.plain import to_json
-from microagg.release.report.summary import summary_of
-
-STAY = "Totals and means of {} stay what they were"
 
 
 @pytest.fixture(autouse=True)
@@ -43,10 +42,13 @@ def page_one(release: Release, *, public: bool) -> str:
         public=public,
         pair=release.pair,
         class_sizes=release.anonymity.sizes,
-        figures=release.figures,
+        figures=[],
         notes=release.notes,
+        lost=release.lost_categories,
     )
-    return json.dumps(json.loads(to_json(document))["sections"][0], ensure_ascii=False)
+    content = json.loads(to_json(document))
+    opening = [part for part in content["sections"] if part["title"].startswith("What was")]
+    return json.dumps([content["first_page"], *opening], ensure_ascii=False)
 
 
 def classes_by_hand(release: Release) -> tuple[int, int, int]:
@@ -68,18 +70,18 @@ def test_who_stands_alone_once_other_columns_are_known(public: bool) -> None:
         "columns": 3, "classes": classes, "smallest_class": smallest, "unique_records": unique,
     }  # fmt: skip
     told = page_one(release, public=public)
-    assert f"all 3 released columns, town included: {unique} of 60 records are unique" in told
-    assert "no record stands alone in these columns" in told
-    assert "no record stands alone any more" not in told
+    assert f"every published column, {unique} of 60 records can be singled out" in told
+    assert f"{unique} of 60" in told
+    assert "for someone who knows all 3 released columns" in told
 
 
 @pytest.mark.parametrize("public", [False, True])
 def test_nobody_stands_alone_where_that_is_so(public: bool) -> None:
     release = protected(people(all_alike=np.ones(60, np.int64)), keep=["all_alike"])
     told = page_one(release, public=public)
-    assert "no record is unique, the smallest class has 5 records" in told
+    assert "can be singled out" not in told
     alone = protected(people())
-    assert "no other columns are released" in on_all_columns(alone.public_manifest)
+    assert "no record can be singled out" in on_all_columns(alone.public_manifest)
     assert alone.manifest["all_columns"]["smallest_class"] == 5
 
 
@@ -104,16 +106,15 @@ def test_order_does_not_matter() -> None:
 
 def test_summaries_say_it_too() -> None:
     release = protected(people(surname=np.arange(60) % 7), keep=["surname"])
-    rows = dict(summary_of(release.manifest, release.anonymity.sizes))
-    assert "surname included" in rows[""]
-    assert rows["names"] == "May name people, and is in the table as it was: surname."
+    assert "can be singled out" in release.summary()
+    assert on_naming(release.manifest) == "May name people, and is released unchanged: surname."
     older = {
         name: value
         for name, value in release.manifest.items()
         if name not in ("all_columns", "may_identify")
     }
     assert (on_all_columns(older), on_naming(older)) == ("", ""), (
-        "what was not looked at is not told"
+        "what was not looked at is not claimed"
     )
 
 
@@ -126,7 +127,7 @@ def test_columns_that_name_people(public: bool) -> None:
         "case_id": np.arange(60) * 1_000,
     }.items():
         told = page_one(protected(people(**{name: values}), keep=[name]), public=public)
-        assert f"May name people, and is in the table as it was: {name}." in told
+        assert f"May name people, and is released unchanged: {name}." in told
         assert "No released column" not in told
     innocent = protected(
         people(
@@ -137,81 +138,98 @@ def test_columns_that_name_people(public: bool) -> None:
         keep=["rent", "town", "born"],
     )
     told = page_one(innocent, public=public)
-    assert "No released column sounds as if it named people" in told
+    assert "No released column has a name or pattern that suggests people" in told
     assert "May name" not in told
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_totals_stay_where_they_do(public: bool) -> None:
-    release = protected(people())
-    before, after = (
-        np.asarray(column) for column in (people()["income"], release.table.column("income"))
-    )
-    assert abs(before.mean() - after.mean()) < 0.01 * before.std()
-    told = page_one(release, public=public)
-    assert STAY.format("these columns") in told
-    assert ("as far as no values were missing" in told) == public
-    assert "as far as" not in page_one(protected(people(), missing="error"), public=public)
+def percent(release: Release, table: dict[str, Any], name: str) -> float:
+    """Return the change of a total in percent, by pandas."""
+    before = pd.Series(pd.array(pa.array(table[name]).to_pandas())).astype(float).sum()
+    after = release.to_arrow().column(name).to_pandas().astype(float).sum()
+    return 100.0 * (after - before) / abs(before)
 
 
-@pytest.mark.parametrize("public", [False, True])
+def test_the_data_holder_sees_how_totals_changed() -> None:
+    """Item 1: totals were said to stay where they had changed by a third."""
+    table = people(wealth=pa.array([None if i % 4 == 0 else 10.0 ** (i % 7) for i in range(60)]))
+    release = protected(table, quasi=["age", "income", "wealth"])
+    change = percent(release, table, "wealth")
+    assert abs(change) > 1.0, "the counterexample is one"
+    told = page_one(release, public=False)
+    assert f"wealth {signed_percent(change)}" in told
+    assert "stay, up to rounding" not in page_one(release, public=True)
+
+
+def test_companies_and_free1_do_not_promise_totals() -> None:
+    """Item 1: the table of the issue, in which gaps blank a third of the assets."""
+    table = ma.datasets.companies(1000)
+    quasi = ["sector", "region", "founded", "employees", "turnover", "assets", "exports"]
+    release = ma.anonymize(
+        table, 3, quasi=quasi, nominal=["sector"], confidential=["profit"],
+        identifier=["company"], effort="quick", seed=1,
+    )  # fmt: skip
+    before, after = (each.column("assets").to_pandas().sum() for each in (table, release.table))
+    assert before == 810190
+    assert after < 0.7 * before
+    note = next(note for note in release.notes if note.code == "totals-far-off")
+    assert signed_percent(100 * (after / before - 1)) in note
+    shown = page_one(release, public=True)
+    assert "assets" in shown
+    assert "where values were missing" in shown
+    assert "stay, up to rounding" not in shown
+
+
+def test_totals_stay_where_the_settings_say_so() -> None:
+    table = people()
+    release = protected(table, missing="error")
+    told = page_one(release, public=True)
+    assert "Totals and means of age and income stay, up to rounding." in told
+    for name in ("age", "income"):
+        assert abs(percent(release, table, name)) * sum(table[name]) / 100 <= 0.5 * 60
+    assert "stay, up to rounding" not in page_one(protected(table), public=True)
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"cap": {"income": "90%"}}, "Not so in income: values were capped"),
-        ({"aggregate": {"income": "median"}}, "Not so in income: what a group releases is no mean"),
+        ({"cap": {"income": "90%"}}, "values beyond a limit were cut to it"),
+        ({"aggregate": {"income": "median"}}, "groups show one value for all their records"),
     ],
 )
-def test_totals_do_not_stay_as_asked(asked: dict[str, Any], why: str, public: bool) -> None:
-    release = protected(people(), **asked)
-    before, after = (
-        np.asarray(column) for column in (people()["income"], release.table.column("income"))
-    )
-    assert abs(before.mean() - after.mean()) > 100.0, "the counterexample is one"
-    told = page_one(release, public=public)
-    assert STAY.format("age") in told
-    assert why in told
+def test_totals_do_not_stay_as_asked(asked: dict[str, Any], why: str) -> None:
+    table = people()
+    release = protected(table, **asked)
+    assert abs(percent(release, table, "income")) > 0.01, "the counterexample is one"
+    assert f"Totals of income may change: {why}" in page_one(release, public=True)
+    change = signed_percent(percent(release, table, "income"))
+    assert f"income {change}" in page_one(release, public=False)
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_totals_do_not_stay_where_rounding_is_coarse(public: bool) -> None:
+def test_totals_do_not_stay_where_rounding_is_coarse() -> None:
     rng = np.random.default_rng(3)
     has_car = (rng.uniform(size=60) < 0.25).astype(np.int64)
     table = {"income": people()["income"], "has_car": has_car}
     release = protected(table, quasi=["income", "has_car"], importance={"has_car": 0.001})
-    after = np.asarray(release.table.column("has_car"))
-    assert abs(after.mean() - has_car.mean()) > 0.05, "the counterexample is one"
-    told = page_one(release, public=public)
-    assert STAY.format("income") in told
-    assert "Not so in has_car: values are rounded" in told
-    exact = protected(
-        table, quasi=["income", "has_car"], importance={"has_car": 0.001}, precision="full"
-    )
-    assert STAY.format("these columns") in page_one(exact, public=public)
+    assert abs(percent(release, table, "has_car")) > 5.0, "the counterexample is one"
+    told = page_one(release, public=True)
+    assert "Totals of has_car may change: values are rounded" in told
+    change = signed_percent(percent(release, table, "has_car"))
+    assert f"has_car {change}" in page_one(release, public=False)
 
 
-def test_totals_do_not_stay_where_gaps_are_filled() -> None:
-    rng = np.random.default_rng(5)
-    table = people()
-    gaps = pd.array(table["income"], dtype="Int64")
-    gaps[rng.permutation(60)[:10]] = pd.NA
-    release = protected({**table, "income": pa.array(gaps)})
-    change = release.changes["income"]
-    assert change.filled + change.blanked > 0
-    told = page_one(release, public=False)
-    assert STAY.format("age") in told
-    assert "Not so in income: gaps were filled" in told
+def test_categories_that_vanish() -> None:
+    """Item 5: rare categories vanished untold."""
+    sex = [*["f", "m"] * 29, "d", "d"]
+    release = protected({"sex": sex, "age": people()["age"]}, quasi=["sex", "age"])
+    kept = set(release.table.column("sex").to_pylist())
+    assert kept == {"f", "m"}
+    assert release.lost_categories == {"sex": ("d",)}
+    note = next(note for note in release.notes if note.code == "categories-lost")
+    assert "'sex' 1 of 3 (2 records)" in note
+    assert "Categories lost in sex: d." in page_one(release, public=False)
     shown = page_one(release, public=True)
-    assert "filled" not in shown, "only the data holder knows"
-    assert "as far as no values were missing" in shown
-
-
-@pytest.mark.parametrize("public", [False, True])
-def test_categories_have_no_totals(public: bool) -> None:
-    release = protected({"sex": ["f", "m", "f"] * 20}, quasi=["sex"])
-    told = page_one(release, public=public)
-    assert "Totals and means do not stay what they were." in told
-    assert "How often categories and gaps occur changes" in told
+    assert "rare ones may vanish" in shown
+    assert "Categories lost" not in shown
 
 
 def test_records_that_were_left_out_are_not_counted() -> None:
@@ -221,54 +239,64 @@ def test_records_that_were_left_out_are_not_counted() -> None:
     assert "among the records that were not left out" in told
 
 
-@pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize("becomes", ["mean", "keep", "drop"])
-def test_weighted_totals(becomes: str, public: bool) -> None:
-    """Totals stay as far as anybody can compute them: with the weights, so not where these are not
-    released.
-    """
+def test_weighted_totals(becomes: str) -> None:
+    """Totals are compared with the weights, so not where these are not released."""
     weights = (1.0 + people()["income"] / 3_000).round(2)
-    release = protected(people(w=weights), weight="w", aggregate={"w": becomes})
-    told = page_one(release, public=public)
+    release = protected(people(w=weights), weight="w", aggregate={"w": becomes}, missing="error")
+    told, shown = page_one(release, public=False), page_one(release, public=True)
     after = np.asarray(release.table.column("income"), np.float64)
     before = people()["income"]
-    assert abs(after.mean() - before.mean()) > 0.01 * before.std(), "the plain mean moves"
     if becomes == "drop":
-        assert (
-            "Totals and means do not stay what they were: in age and income, means are weighted"
-            in told
-        )
-        assert on_all_columns(release.manifest).startswith("no other columns are released"), (
-            "the weight is not"
-        )
+        assert "the weights are not released" in shown
+        assert "total" not in release.manifest["effects"]["income"]
         return
     theirs = np.asarray(release.table.column("w"))
-    assert np.average(after, weights=theirs) == pytest.approx(
-        np.average(before, weights=weights), rel=1e-3
-    )
-    assert "Totals and means, weighted, of these columns stay what they were" in told
-    # an averaged weight is one of the columns that the guarantee counts
-    all_known = (
-        "all 3 released columns, w included"
-        if becomes == "keep"
-        else "No other columns are released"
-    )
-    assert all_known in told
+    change = 100 * ((after * theirs).sum() / (before * weights).sum() - 1)
+    effect = release.manifest["effects"]["income"]
+    assert 100 * (effect["total"][1] / effect["total"][0] - 1) == pytest.approx(change, abs=1e-6)
+    assert "Weighted totals" in told
+    assert "Totals and means, weighted, of age and income stay" in shown
 
 
-def test_weighted_totals_do_not_stay_where_gaps_are_filled() -> None:
-    table = people(w=np.linspace(1.0, 9.0, 60).round(2))
-    income = [None if i % 6 == 0 else x for i, x in enumerate(table["income"].tolist())]
-    release = protected({**table, "income": pa.array(income)}, weight="w")
-    assert release.changes["income"].filled + release.changes["income"].blanked > 0
-    assert "Not so in income: gaps were filled" in page_one(release, public=False)
+def test_nobody_claims_that_unique_amounts_are_none() -> None:
+    """Item 4: "none is different for nearly everybody" was said of amounts that were."""
+    amounts = np.random.default_rng(2).permutation(60) * 1_000_003
+    release = protected(people(expend=amounts), keep=["expend"])
+    assert len(set(release.table.column("expend").to_pylist())) == 60
+    for public in (False, True):
+        told = page_one(release, public=public)
+        assert "different for nearly" not in told
+        assert "no text column is unique to nearly everyone" in told
+        assert "60 of 60 records can be singled out" in told
+
+
+def test_correlations_count_columns_with_gaps() -> None:
+    """Item 3: the largest change left out columns with gaps."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=80)
+    y = [None if i % 3 == 0 else float(v) for i, v in enumerate(-x + 1.5 * rng.normal(size=80))]
+    table = {"x": x, "y": pa.array(y)}
+    release = protected(table, quasi=["x", "y"])
+    document = build_document(
+        manifest=release.manifest, public=False, pair=release.pair,
+        class_sizes=release.anonymity.sizes, figures=[], notes=release.notes,
+    )  # fmt: skip
+    (section,) = [part for part in document.sections if part.title.startswith("Correlations")]
+    before, after = pa.table(table).to_pandas(), release.table.to_pandas()
+    matrices = [block for block in section.blocks if isinstance(block, Picture)]
+    for frame, picture in zip((before, after), matrices, strict=True):
+        expected = frame["x"].corr(frame["y"])
+        assert picture.data.rows[0][2] == f"{expected:.2f}".replace("-", "−")
+    pairs = int(before.notna().all(axis=1).sum())
+    assert f"{pairs} complete pairs" in json.dumps(
+        json.loads(to_json(Document("", "internal", (section,)))), ensure_ascii=False
+    )
 
 
 def test_units_are_not_in_the_table() -> None:
     roles = {"age": "quasi", "household": "unit", "name": "identifier", "town": "keep"}
-    found = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 1}
-    told = on_all_columns({"records": 4, "roles": roles, "all_columns": found})
-    assert (
-        told == "whoever knows all 2 released columns, town included: 1 of 4 records is unique, "
-        "the smallest class has 1 record"
+    counts = {"columns": 2, "classes": 3, "smallest_class": 1, "unique_records": 1}
+    assert on_all_columns({"records": 4, "roles": roles, "all_columns": counts}) == (
+        "If someone knows every published column, 1 of 4 records can be singled out."
     )

@@ -1,4 +1,4 @@
-"""From a release to its report: one document for the data holder, one for everybody."""
+"""Report of a release as a document: one for the data holder, one for publication."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ import numpy as np
 from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.release.changes import Change
 from microagg.release.manifest import public_manifest
-from microagg.release.report import evidence, opening, shown
-from microagg.release.report.document import Document, Section
+from microagg.release.note import FormatSetting, Note, Severity, as_argument
+from microagg.release.report import correlations, evidence, opening, shown
+from microagg.release.report.document import Document, FirstPage, Grid, Section
+from microagg.release.report.front import first_page_of
 from microagg.release.report.subject import Subject, public_subject
+from microagg.release.verdict import note_parts, public_notes, verdict_of
+from microagg.table.schema import Role
 from microagg.table.variable import Cells
+
+TITLE = "Disclosure control report"
+WORDS = {
+    Severity.STOP: "do not publish",
+    Severity.DECIDE: "decide",
+    Severity.CHECK: "check",
+    Severity.INFO: "for information",
+}
 
 
 def build_document(
@@ -24,23 +36,24 @@ def build_document(
     pair: Pair,
     class_sizes: np.ndarray,
     figures: Sequence[tuple[Measure, Figure]],
-    notes: Sequence[str] = (),
+    notes: Sequence[Note] = (),
     bound: Mapping[str, Any] | None = None,
     shown: Cells | None = None,
     sample: Sample | None = None,
     changed: Mapping[str, Change] | None = None,
-    moved: Mapping[str, float] | None = None,
+    lost: Mapping[str, Sequence[str]] | None = None,
+    format_setting: FormatSetting = as_argument,
 ) -> Document:
-    """The report of a release; with `public` one that follows from the released table and the
-    settings, up to the loss in whole percent and what was published by name (see `publishing.py`).
+    """Return the report of a release; with `public` one that follows from the released table and
+    the settings, up to the loss in whole percent and what was published by name (`publishing.py`).
 
     `manifest` is the internal one (a public report takes a public one too), `class_sizes` those of
-    the released table, `figures` what was measured on `pair`. For the internal report: `notes`,
-    sentences for the reader, and `bound`, the proven limit on the loss (IL, optimal); without it,
-    the manifest's own is taken. For the public report: the cells as they are `shown`, read from the
-    released table alone; without them, those of the pair. Where the pair is a `sample`, that says
-    so; for the internal report of one, what became of the cells of all records is given as
-    `changed`, and by how many deviations means moved as `moved`.
+    the released table, `figures` what was measured on `pair`. For the internal report: `notes`;
+    `bound`, the proven limit on the loss (IL, optimal), without it the manifest's own; `lost`, the
+    categories that no record has any more. For the public report: the cells as they are `shown`,
+    read from the released table alone; without them, those of the pair. Where the pair is a
+    `sample`, that says so; for the internal report of one, `changed` counts the cells of all
+    records.
 
     >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_document(
@@ -59,42 +72,36 @@ def build_document(
     >>> [section.title for section in document.sections][:2]
     ['What was done, and what it protects', 'The columns and their roles']
     """
+    settings = manifest["settings"]
+    title = settings.get("title") or TITLE
+    entity = settings.get("entity") or ""
     if public:
         public_part = public_manifest(manifest)
-        subject = replace(
-            public_subject(public_part, pair, np.asarray(class_sizes), figures, shown),
-            sample=sample,
-        )
-        return Document("Disclosure control report", "public", tuple(_public_sections(subject)))
+        subject = public_subject(public_part, pair, np.asarray(class_sizes), figures, shown)
+        subject = replace(subject, sample=sample, entity=entity)
+        verdict = verdict_of(public_notes(public_part, subject.class_sizes), format_setting)
+        sections = tuple(_public_sections(subject))
+        return Document(title, "public", sections, first_page_of(subject, verdict))
     subject = Subject(
-        manifest,
-        False,
-        pair.quasi,
-        pair.after,
-        np.asarray(class_sizes),
-        figures,
-        notes,
-        both=pair,
-        sample=sample,
-        changed=changed,
-        moved=moved,
-    )
+        manifest, False, pair.quasi, pair.after, np.asarray(class_sizes), figures,
+        both=pair, sample=sample, changed=changed, entity=entity, lost_categories=lost or {},
+    )  # fmt: skip
     limit = bound if bound is not None else manifest.get("bound")
-    return Document(
-        "Disclosure control report", "internal", tuple(_internal_sections(subject, limit))
-    )
+    front = first_page_of(subject, verdict_of(notes, format_setting))
+    sections = tuple(_internal_sections(subject, limit, other_notes(notes, front, format_setting)))
+    return Document(title, "internal", sections, front)
 
 
 def build_first_page(
     *,
     manifest: Mapping[str, Any],
-    pair: Pair,
+    pair: Pair | None = None,
     class_sizes: np.ndarray,
-    notes: Sequence[str] = (),
+    notes: Sequence[Note] = (),
+    format_setting: FormatSetting = as_argument,
 ) -> Document:
-    """The first part of the internal report alone, for which nothing need be measured.
+    """Return the first page of the internal report alone, for which nothing need be measured.
 
-    >>> ages = np.array([[30.0], [32.0], [60.0], [64.0]])
     >>> document = build_first_page(
     ...     manifest={
     ...         "settings": {"k": 2, "method": "mdav", "scale": "zscore"},
@@ -103,28 +110,50 @@ def build_first_page(
     ...         "guarantee": {"of": "each combination"},
     ...         "loss": {"IL": 1.1},
     ...     },
-    ...     pair=Pair(ages, np.array([[31.0], [31.0], [62.0], [62.0]]), ("age",)),
     ...     class_sizes=np.array([2, 2]),
     ... )
-    >>> [section.title for section in document.sections]
-    ['What was done, and what it protects']
+    >>> document.front.verdict
+    ('met', 'Guarantee met, nothing open')
     """
-    sizes = np.asarray(class_sizes)
-    subject = Subject(manifest, False, pair.quasi, pair.after, sizes, (), notes, both=pair)
-    return Document("Disclosure control report", "internal", (opening.opening(subject),))
+    sizes, settings = np.asarray(class_sizes), manifest["settings"]
+    quasi = [name for name, role in manifest["roles"].items() if role == Role.QUASI.value]
+    cells = Cells.plain(np.zeros((0, len(quasi))), quasi) if pair is None else pair.after
+    entity = settings.get("entity") or ""
+    subject = Subject(manifest, False, tuple(quasi), cells, sizes, (), entity=entity)
+    front = first_page_of(subject, verdict_of(notes, format_setting))
+    return Document(settings.get("title") or TITLE, "internal", (), front)
 
 
-def _internal_sections(subject: Subject, limit: Mapping[str, Any] | None) -> Iterator[Section]:
+def other_notes(
+    notes: Sequence[Note], front: FirstPage, format_setting: FormatSetting
+) -> list[tuple[str, str, str]]:
+    """Return the notes that the first page does not show: severity, text, what to do."""
+    listed = {decision.text.rstrip(".") for decision in front.decisions}
+    rows = []
+    for note in notes:
+        text, hint = note_parts(note, format_setting)
+        if text.rstrip(".") not in listed:
+            rows.append((WORDS[note.severity], text, hint))
+    return rows
+
+
+def _internal_sections(
+    subject: Subject, limit: Mapping[str, Any] | None, notes: list[tuple[str, str, str]]
+) -> Iterator[Section]:
+    if notes:
+        grid = Grid(("", "note", "what to do"), tuple(notes))
+        yield Section("Notes besides the points to decide", (grid,))
     yield opening.opening(subject)
     yield opening.roles(subject)
     yield evidence.guarantee(subject)
     yield evidence.loss(subject)
-    yield evidence.correlation(subject)
+    yield correlations.correlation(subject)
     yield evidence.risk(subject)
     if limit is not None:
         yield evidence.bound(subject, limit)
-    yield evidence.record_of_the_run(subject)
     yield opening.limits(subject)
+    yield evidence.definitions(subject)
+    yield evidence.record_of_the_run(subject)
 
 
 def _public_sections(subject: Subject) -> Iterator[Section]:
@@ -136,5 +165,6 @@ def _public_sections(subject: Subject) -> Iterator[Section]:
     yield evidence.risk(subject)
     if subject.published or subject.manifest.get("bound") is not None:
         yield shown.published(subject)
-    yield evidence.record_of_the_run(subject)
     yield opening.limits(subject)
+    yield evidence.definitions(subject)
+    yield evidence.record_of_the_run(subject)

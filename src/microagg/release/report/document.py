@@ -42,6 +42,8 @@ class Grid:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
+    collapsed: bool = False
+    """True for details that a page opens on request, and that are not printed."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,59 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """A point to decide before signing, with boxes to tick on paper.
+
+    >>> Decision("3 records are unique.", "Leave out columns.").fix
+    'Leave out columns.'
+    """
+
+    text: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A figure on a scale with the range that is usual.
+
+    >>> Scale("6.3 %", 6.3, (2.0, 9.0), "usual", "half of what is usual").word
+    'usual'
+    """
+
+    text: str
+    value: float | None
+    usual: tuple[float, float]
+    word: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """First page of a report: everything that a decision on a release needs, to be signed.
+
+    >>> page = FirstPage(("decide", "Guarantee met, 1 point to decide"), (), ())
+    >>> page.verdict[0], page.more_decisions
+    ('decide', 0)
+    """
+
+    verdict: tuple[str, str]
+    """Status (met, decide or stop) and its sentence."""
+    about: tuple[tuple[str, str], ...]
+    """File, date, version and fingerprint."""
+    figures: tuple[tuple[str, str, str], ...]
+    decisions: tuple[Decision, ...] = ()
+    more_decisions: int = 0
+    """Points that are open and not listed."""
+    effects: Grid | None = None
+    losses: tuple[str, ...] = ()
+    """Sentences on what users of the data lose."""
+    scale: Scale | None = None
+    boxes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Columns by what became of them."""
+    signature: Signature | None = None
+
+
+@dataclass(frozen=True)
 class Document:
     """A whole report. `audience` is "internal" (everything, for the data holder) or "public"
     (nothing of single records).
@@ -122,3 +177,4 @@ class Document:
     title: str
     audience: str
     sections: tuple[Section, ...]
+    front: FirstPage | None = None

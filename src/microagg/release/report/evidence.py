@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from microagg.drawing.canvas import can_draw
-from microagg.drawing.pictures import draw_class_sizes, draw_correlations
+from microagg.drawing.pictures import draw_class_sizes
 from microagg.formatting import (
     counted,
     listed,
@@ -28,7 +28,8 @@ from microagg.formatting import (
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.registry import measures
-from microagg.release.changes import changes, rows_of_changes, sentence_on_changes
+from microagg.release.changes import changes, moved_text
+from microagg.release.effects import ColumnEffect, effects_from, signed_percent
 from microagg.release.report.claims import on_numbers
 from microagg.release.report.document import (
     Block,
@@ -42,23 +43,20 @@ from microagg.release.report.document import (
 )
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
-from microagg.release.report.subject import Subject, correlations, lost_of_columns
+from microagg.release.report.subject import Subject, lost_of_columns
+from microagg.release.report.totals import on_totals
+from microagg.release.report.usual import SOURCE, usual_word
 from microagg.table.schema import Kind, Role
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 # the same where there are more columns than a table of the report has: a glimpse in either case
 OF_MANY = 6
-HEATED = 12  # columns of a heat map
 TABLED = 100  # columns of a table; more are not read
 SIZES = 24  # bars of class sizes
 SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
+NAMED = 24  # lost categories by name
+ROUNDING = 1e-9  # a smaller figure is 0 but for rounding
 ABREAST = 5  # measures that fit side by side in a table of columns
-CORRELATION = (
-    "A correlation is a number from −1 to 1 without a unit: 0 says that two columns have "
-    "no linear relation, 1 and −1 "
-    "that one follows from the other; red is above 0, blue below. Averaging within "
-    "groups takes noise away, so correlations tend to grow."
-)
 ALL_LOST = (
     "as far off as if every record had the column's mean, or of a category the shares of "
     "the whole table; a column of categories "
@@ -68,50 +66,31 @@ LEVELS_AND_GAPS = (
     "Categories are bars, at most a dozen by name; what is missing, and special codes, have "
     "bars of their own."
 )
-BY_UNITS = ", those on units by the column that was left out of it"
-ONLY_NUMBERS = "Only columns of numbers without gaps are correlated."
 WITHOUT_PICTURES = (
-    "The pictures are tables here, because matplotlib is not installed; pip install "
-    "'microagg[plots]' "
-    "to have them drawn."
+    "Pictures are shown as tables, because matplotlib is not installed: pip install "
+    "'microagg[plots]'."
 )
 
 
 def guarantee(subject: Subject) -> Section:
     """Return the section on the guarantees, with the sizes of the classes as counted."""
     sizes = subject.class_sizes
-    promise = str(subject.manifest["guarantee"]["of"])
+    promise = _promised(str(subject.manifest["guarantee"]["of"]))
+    below = int(sizes[sizes < subject.k].sum())
     rows = [
-        ("Promised", f"k = {subject.k}", f"{subject.k} or more records share {_promised(promise)}"),
+        ("Asked for", f"k = {subject.k}", f"{subject.k} or more records share {promise}"),
         (
-            "Classes",
-            counted(len(sizes), "class", "classes"),
-            "different combinations of values in these columns",
-        ),
-        ("Smallest class", counted(int(sizes.min()), "record"), "the least protected records"),
-        (
-            "Median class",
+            "Class sizes",
+            f"{int(sizes.min()):,} to {int(sizes.max()):,}",
+            f"in {counted(len(sizes), 'class', 'classes')}; half have at most "
             f"{number(float(np.median(sizes)), 6)} records",
-            "half of the classes are no larger",
         ),
-        ("Largest class", counted(int(sizes.max()), "record"), "the coarsest part of the table"),
         (
             f"Records in classes below {subject.k}",
-            counted(int(sizes[sizes < subject.k].sum()), "record"),
-            "0 records: k-anonymous"
-            if subject.k_anonymous
-            else "not k-anonymous in the combinations",
+            f"{below:,}" if below else "none",
+            "the guarantee holds" if subject.k_anonymous else "not k-anonymous in combinations",
         ),
     ]
-    if known_columns := subject.manifest.get("all_columns"):
-        rows.append(
-            (
-                f"All {int(known_columns['columns']):,} released columns known",
-                f"{counted(int(known_columns['unique_records']), 'unique record')}",
-                f"{counted(int(known_columns['classes']), 'class', 'classes')} then, the smallest with "
-                f"{counted(int(known_columns['smallest_class']), 'record')}; no promise covers this",
-            )
-        )
     rows += [
         (name, f"{name[0]} = {value}", meaning)
         for name, value, meaning in _of_confidential_values(subject)
@@ -119,12 +98,7 @@ def guarantee(subject: Subject) -> Section:
     of_units = promised_units(subject.manifest, subject.digits)
     rows += [("Units", f"{subject.k} in every class", meaning) for meaning in of_units]
     blocks: list[Block] = [
-        Paragraph(
-            f"A class is the set of records that share all values in {_shared(subject)}. "
-            f"The figures were "
-            f"counted on the released table alone{BY_UNITS if of_units else ''}; a table "
-            f"that misses its guarantee is not written."
-        ),
+        Paragraph(f"A class is the set of records that share all values in {_shared(subject)}."),
         Facts(tuple(rows)),
         _picture_of_sizes(subject),
     ]
@@ -204,35 +178,76 @@ def loss(subject: Subject) -> Section:
     measured = subject.figures_of("loss")
     blocks: list[Block] = [
         *on_sample(subject),
-        Grid(
-            ("column", "variation lost, %"),
-            tuple(
-                (name, subject.number(percent))
-                for name, percent in zip(names, lost[order], strict=True)
-            ),
-            f"Each column by itself, the one that lost most first. 0 %: untouched; 100 %: "
-            f"{ALL_LOST if subject.mixed else 'nothing but its mean is left'}.{many}",
-        ),
-        *(_changes(subject, names) if subject.mixed else ()),
+        Paragraph(on_totals(subject)),
+        _by_columns(subject, names, lost[order], many),
+        *_lost_categories(subject),
         *_distributions(subject, order),
     ]
     if measured:
-        blocks.append(
-            Paragraph(
-                "The same loss as other measures see it, over all columns and then by column."
-            )
-        )
         blocks.extend(_on_numbers(subject))
-        blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
+        blocks.extend(figures_grids(subject, measured))
     caption = f"Column by column, the one that lost most of its variation first.{many}"
     blocks.extend(by_column(subject, names, measured, caption))
     if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
-        some = "" if subject.sample is None else f" {_capital(subject.sample.told)}."
+        some = "" if subject.sample is None else f" {_capital(subject.sample.description)}."
         moments_table = moments(subject.pair, order)
-        blocks.append(
-            Grid(moments_table.head, moments_table.rows, f"{moments_table.caption}{some}")
-        )
+        caption = f"{moments_table.caption}{some}"
+        blocks.append(Grid(moments_table.head, moments_table.rows, caption, collapsed=True))
     return Section("What was lost", tuple(blocks))
+
+
+def _by_columns(subject: Subject, names: Sequence[str], lost: np.ndarray, many: str) -> Grid:
+    """Return what became of each column: variation lost, cells unchanged, moments, gaps."""
+    effects = {effect.name: effect for effect in effects_from(subject.manifest.get("effects"))}
+    changed = subject.changed or changes(subject.pair.before, subject.pair.after)
+    rows = []
+    for name, percent in zip(names, lost, strict=True):
+        change, effect = changed[name], effects.get(name)
+        rows.append(
+            (
+                name,
+                _percent_of(percent),
+                f"{number(change.unchanged, 3)}",
+                moved_text(change),
+                *_moments_of(effect),
+                f"{change.filled:,} / {change.blanked:,}"
+                if change.filled or change.blanked
+                else "–",
+            )
+        )
+    head = (
+        "column", "variation lost, %", "cells unchanged, %", "mean change of a cell",
+        "total", "spread", "categories lost", "filled / blanked",
+    )  # fmt: skip
+    caption = (
+        f"0 % of the variation lost: untouched; 100 %: {ALL_LOST}. Spread is the standard "
+        "deviation."
+        f" Filled: missing values that got the value of their group; blanked: the reverse.{many}"
+    )
+    return Grid(head, tuple(rows), caption)
+
+
+def _moments_of(effect: ColumnEffect | None) -> tuple[str, str, str]:
+    if effect is None:
+        return "–", "–", "–"
+    total, spread = effect.total_change, effect.spread_change
+    lost = "–" if effect.categories is None else f"{effect.lost:,} of {effect.categories[0]:,}"
+    return (
+        "–" if total is None else signed_percent(total),
+        "–" if spread is None else signed_percent(spread),
+        lost,
+    )
+
+
+def _percent_of(percent: float) -> str:
+    return "0" if abs(percent) < ROUNDING else number(percent, 4)
+
+
+def _lost_categories(subject: Subject) -> Iterator[Paragraph]:
+    """Yield the names of categories that no record has any more."""
+    for name, levels in subject.lost_categories.items():
+        if levels:
+            yield Paragraph(f"Categories lost in {name}: {listed([*levels], NAMED)}.")
 
 
 def on_sample(subject: Subject) -> Iterator[Paragraph]:
@@ -264,36 +279,68 @@ def _on_numbers(subject: Subject) -> Iterator[Paragraph]:
         yield Paragraph(f"{_capital(sentence)}.")
 
 
-def rows_of_figures(
+def figures_grids(
     subject: Subject, measured: Sequence[tuple[Measure, Figure]]
-) -> Iterator[tuple[str, str, str]]:
-    """Name, figure and meaning of each measure."""
+) -> Iterator[Grid | Paragraph]:
+    """Yield the figures of measures in a table, and the reasons of those that are left out."""
+    shown, left = [], []
     for measure, figure in measured:
+        why = figure.undefined or _too_uncertain(figure)
+        if why:
+            left.append(f"{measure.title} ({why})")
+            continue
+        better = "lower" if measure.lower_is_better else "higher"
+        word = usual_word(measure.name, subject.k, figure.value)
+        shown.append((_capital(measure.title), with_error(subject, measure, figure), word, better))
+    if shown:
+        yield Grid(("measure", "figure", "for k-anonymous releases", "better"), tuple(shown))
+    if left:
+        yield Paragraph(f"Left out, because they have no meaning here: {'; '.join(left)}.")
+
+
+def _too_uncertain(figure: Figure) -> str:
+    """Return the reason to leave a figure out whose error from sampling exceeds it."""
+    error = None if figure.sample is None else figure.sample.error
+    if error is None or not error > abs(figure.value):
+        return ""
+    return "its error from sampling is larger than the figure"
+
+
+def definitions(subject: Subject) -> Section:
+    """Return the appendix: each measure with what its ends mean, its details and its source."""
+    rows = []
+    for measure, figure in subject.figures:
         text = meaning_of(measure)
-        if (
-            measure.needs in ("numbers", "categories")
-            and subject.both is not None
-            and len(subject.both.names) < len(subject.names)
-        ):
-            text += f" Of the columns of numbers without gaps alone: {listed(subject.both.names)}."
-        if figure.details:
+        if figure.details and not subject.public:
             details = (
                 f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items()
             )
-            text += f" Details: {'; '.join(details)}."
-        yield _capital(measure.title), with_error(subject, measure, figure), text
+            text += f" Here: {'; '.join(details)}."
+        rows.append((_capital(measure.title), measure.name, text, measure.source))
+    head = ("measure", "name", "meaning", "definition")
+    blocks = (Paragraph(SOURCE), Grid(head, tuple(rows), collapsed=True)) if rows else ()
+    return Section("Definitions and sources", blocks)
+
+
+def rows_of_figures(
+    subject: Subject, measured: Sequence[tuple[Measure, Figure]]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield name, figure and meaning of each measure."""
+    for measure, figure in measured:
+        yield _capital(measure.title), with_error(subject, measure, figure), meaning_of(measure)
 
 
 def with_error(subject: Subject, measure: Measure, figure: Figure) -> str:
-    """A figure with its unit; where it is from a sample, with its standard error, and of how many
-    records that is.
+    """Return a figure with its unit; where it is from a sample, with its standard error and
+    size.
     """
-    text = subject.with_unit(figure.value, measure.unit)
+    value = 0.0 if abs(figure.value) < ROUNDING else figure.value
+    text = subject.with_unit(value, measure.unit.partition(",")[0])
     if figure.sample is None:
         return text
     error = figure.sample.error
     beside = "" if error is None else f" ± {number(error, 2)}"
-    return f"{text}{beside} ({figure.sample.told})"
+    return f"{text}{beside} ({figure.sample.description})"
 
 
 def meaning_of(measure: Measure) -> str:
@@ -301,10 +348,7 @@ def meaning_of(measure: Measure) -> str:
     ends = [(0.0, measure.zero_means)]
     if math.isfinite(measure.highest):
         ends.append((measure.highest, measure.highest_means))
-    ends_in_words = (f"{number(end)} means: {_sentence(means)}" for end, means in ends)
-    return (
-        f"{'Lower' if measure.lower_is_better else 'Higher'} is better. {' '.join(ends_in_words)}"
-    )
+    return " ".join(f"{number(end)} means: {_sentence(means)}" for end, means in ends)
 
 
 def _sentence(text: str) -> str:
@@ -339,7 +383,7 @@ def by_column(
             rows.append(
                 (name, *("–" if value is None else subject.number(value) for value in values))
             )
-        yield Grid(("column", *head), tuple(rows), caption)
+        yield Grid(("column", *head), tuple(rows), caption, collapsed=True)
 
 
 def _unit(unit: str) -> str:
@@ -347,15 +391,6 @@ def _unit(unit: str) -> str:
     there.
     """
     return short_unit(unit.partition(",")[0]) or "no unit"
-
-
-def _changes(subject: Subject, names: Sequence[str]) -> Iterator[Block]:
-    """Yield the changed cells. Internal: do not publish."""
-    changed = subject.changed or changes(subject.pair.before, subject.pair.after)
-    yield Paragraph(f"{sentence_on_changes(changed)}.")
-    head = ("column", "kind", "cells unchanged, %", "mean change of a cell", "gaps")
-    rows = tuple(rows_of_changes({name: changed[name] for name in names}))
-    yield Grid(head, rows, "What became of the cells (internal report only).")
 
 
 def pictured(columns: int) -> int:
@@ -389,88 +424,21 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
         )
 
 
-def correlation(subject: Subject) -> Section:
-    """Correlations of the columns before and after."""
-    title = "Correlations before and after"
-    if len(subject.pair.names) < 2:
-        return Section(title, (Paragraph(nothing_to_correlate(len(subject.names))),))
-    before, after = subject.pair.once(_correlations_of_both)
-    change = np.nan_to_num(np.abs(after - before))
-    largest = change.max()
-    i, j = np.unravel_index(int(change.argmax()), change.shape)
-    names = subject.pair.names
-    text = (
-        f"The largest change of a correlation is {number(largest, 2)}, between "
-        f"{names[int(i)]} and {names[int(j)]}."
-        if largest > 0
-        else "No correlation changed in its first two digits."
-    )
-    shown = np.sort(np.argsort(-change.max(axis=0), kind="stable")[:HEATED])
-    if len(names) > HEATED:
-        text += f" Of {len(names)} columns, the {HEATED} whose correlations changed most are shown."
-    if len(names) < len(subject.names):
-        text += f" {ONLY_NUMBERS}"
-    text += f" {CORRELATION}"
-    pictures = [
-        picture_of_correlations([names[int(c)] for c in shown], matrix[np.ix_(shown, shown)], when)
-        for when, matrix in (("before", before), ("after", after))
-    ]
-    return Section(title, (*on_sample(subject), Paragraph(text), *pictures))
-
-
-def nothing_to_correlate(columns: int) -> str:
-    """Why there are no correlations.
-
-    >>> nothing_to_correlate(1)
-    'There is one column only, so there is nothing to correlate.'
-    """
-    if columns < 2:
-        return "There is one column only, so there is nothing to correlate."
-    return "There are not two columns of numbers without gaps, so there is nothing to correlate."
-
-
-def _correlations_of_both(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """Return the correlations of the columns before and after, to the two digits that are shown."""
-    return rounded_correlations(pair.original), rounded_correlations(pair.released)
-
-
-def rounded_correlations(values: np.ndarray) -> np.ndarray:
-    """Round correlations to the two digits that are shown, minus zero as zero."""
-    return np.round(np.round(correlations(values), 12), 2) + 0.0
-
-
-def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> Picture:
-    """A heat map of the correlations of some columns, and their table."""
-    cells = [
-        ["–" if np.isnan(value) else f"{value:.2f}".replace("-", "−") for value in row]
-        for row in matrix
-    ]
-    rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
-    grid = Grid(("", *names), rows, f"Correlations {when}.")
-    alternative = f"Heat map of the correlations of {counted(len(names), 'column')} {when}."
-    return Picture(
-        draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2
-    )
-
-
 def risk(subject: Subject) -> Section:
     """Return the section on the remaining risks, number by number."""
-    measured = subject.figures_of("risk")
+    measured, title = subject.figures_of("risk"), "What an intruder gains"
     if not measured:
-        return Section(
-            "What an intruder gains", (Paragraph("No risk was measured for this release."),)
-        )
+        return Section(title, (Paragraph("No risk was measured for this release."),))
     return Section(
-        "What an intruder gains",
+        title,
         (
             Paragraph(
-                "An intruder is somebody who knows values of a person and looks for the "
-                "person's record, or for what the "
-                "record says. Each figure is about all records together."
+                "An intruder knows values of a person and looks for the person's record, or for "
+                "what it says. Each figure is about all records together."
             ),
             *on_sample(subject),
             *_on_numbers(subject),
-            Facts(tuple(rows_of_figures(subject, measured))),
+            *figures_grids(subject, measured),
             *_left_out(subject),
             *_risk_by_column(subject, measured),
         ),
@@ -489,8 +457,8 @@ def _left_out(subject: Subject) -> Iterator[Paragraph]:
     ]
     if missing:
         yield Paragraph(
-            f"Not measured, because they depend on all records at once, and no sample "
-            f"tells them: {listed(missing)}."
+            f"Not measured in large-table mode, because they depend on all records at once: "
+            f"{listed(missing)}."
         )
 
 
@@ -574,7 +542,7 @@ def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
             source["file"] or "a table in memory",
             f"SHA-256 of its values: {source['digest']}",
         )
-        yield "Date", subject.settings.get("date") or "not told", "the day of the run"
+        yield "Date", subject.settings.get("date") or "not given", "the day of the run"
     if target:
         digest = target.get("digest")
         yield (
@@ -608,16 +576,8 @@ def record_of_the_run(subject: Subject) -> Section:
     about = (
         "what may be published of it"
         if subject.public
-        else "with what it takes to repeat the run; keep it inside"
+        else "with what it takes to repeat the run; keep it private"
     )
     blocks.append(Paragraph(f"The manifest is the record of the run for machines, here {about}."))
     blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
-    measured = subject.figures
-    if measured:
-        rows = tuple(
-            (_capital(measure.title), measure.name, measure.source) for measure, _ in measured
-        )
-        blocks.append(
-            Grid(("measure", "name", "definition"), rows, "Where the measures come from.")
-        )
     return Section("The manifest", tuple(blocks))

@@ -10,6 +10,7 @@ from microagg.release.report.document import (
     Block,
     Document,
     Facts,
+    FirstPage,
     Grid,
     Listing,
     Paragraph,
@@ -18,7 +19,10 @@ from microagg.release.report.document import (
     Warn,
 )
 
-AUDIENCE = {"internal": "For internal use: not for publication.", "public": "For publication."}
+AUDIENCE = {
+    "internal": "For internal use: not for publication.",
+    "public": "For publication.",
+}
 _SPECIAL = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")  # a _ within a word means nothing
 
 
@@ -39,9 +43,32 @@ def to_markdown(document: Document) -> str:
     <BLANKLINE>
     """
     parts = [f"# {_escaped(document.title)}", f"*{AUDIENCE[document.audience]}*"]
+    parts += [] if document.front is None else _front(document.front)
     for section in document.sections:
         parts += [f"## {_escaped(section.title)}", *(_block(block) for block in section.blocks)]
     return "\n\n".join(parts) + "\n"
+
+
+def _front(front: FirstPage) -> list[str]:
+    """Return the first page as paragraphs and tables."""
+    about = " · ".join(f"{name}: {value}" for name, value in front.about)
+    parts = [_escaped(about), f"## {_escaped(front.verdict[1])}"]
+    parts.append(_table(("", "figure", ""), front.figures))
+    if front.decisions:
+        rows = [(point.text, point.fix, "☐ accepted ☐ change") for point in front.decisions]
+        parts += ["## Decide before signing", _table(("point", "what to do", ""), rows)]
+    if front.more_decisions:
+        parts.append(f"{front.more_decisions} more in the notes below.")
+    parts.append("## What users of the data lose")
+    if front.scale is not None:
+        text = f"Information loss (IL): {front.scale.text}. {front.scale.meaning}"
+        parts.append(_escaped(text))
+    if front.effects is not None:
+        parts.append(_block(front.effects))
+    parts += [_escaped(sentence) for sentence in front.losses]
+    boxes = [(title, ", ".join(names) or "none") for title, names in front.boxes]
+    parts += ["## Columns", _table(("", "columns"), boxes)]
+    return parts if front.signature is None else [*parts, _block(front.signature)]
 
 
 def _block(block: Block) -> str:
@@ -52,7 +79,7 @@ def _block(block: Block) -> str:
             return f"> **Note:** {_escaped(text)}"
         case Facts(rows):
             return _table(("", "figure", "what it means"), rows)
-        case Grid(head, rows, caption):
+        case Grid(head, rows, caption, _):
             return _table(head, rows) + (f"\n\n*{_escaped(caption)}*" if caption else "")
         case Picture(data=data):
             return _block(data)

@@ -22,6 +22,7 @@ def to_json(document: Document) -> str:
     content = {
         "title": document.title,
         "audience": document.audience,
+        **({} if document.front is None else {"first_page": asdict(document.front)}),
         "sections": [
             {"title": section.title, "blocks": [_block(block) for block in section.blocks]}
             for section in document.sections

@@ -6,24 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from microagg.formatting import listed, with_unit
-from microagg.measures.measure import columns_of_numbers
 from microagg.release.publishing import DIGITS
-from microagg.release.report.document import Block, Facts, Paragraph, Section
-from microagg.release.report.evidence import (
+from microagg.release.report.correlations import (
     CORRELATION,
     HEATED,
+    ON_PAIRS,
+    nothing_to_correlate,
+    numbers_among,
+    pairwise_correlations,
+    picture_of_correlations,
+)
+from microagg.release.report.document import Block, Facts, Paragraph, Section
+from microagg.release.report.evidence import (
     LEVELS_AND_GAPS,
-    ONLY_NUMBERS,
     TABLED,
     by_column,
-    nothing_to_correlate,
+    figures_grids,
     on_sample,
-    picture_of_correlations,
     pictured,
-    rounded_correlations,
     rows_of_figures,
 )
 from microagg.release.report.spread import spread_of
@@ -55,27 +56,22 @@ def distributions(subject: Subject) -> Section:
         )
     measured = subject.figures_of("loss")
     if measured:
-        blocks.append(
-            Paragraph("What the classes of the released values alone tell of what was lost.")
-        )
-        blocks.append(Facts(tuple(rows_of_figures(subject, measured))))
+        blocks.extend(figures_grids(subject, measured))
     return Section("The released values", tuple(blocks))
 
 
 def correlation(subject: Subject) -> Section:
     """Correlations of the released columns."""
     title = "Correlations of the released columns"
-    numbers = columns_of_numbers(subject.released)
+    numbers = numbers_among(subject.released)
     if len(numbers) < 2:
         return Section(title, (Paragraph(nothing_to_correlate(len(subject.names))),))
-    text = CORRELATION
-    if len(numbers) < len(subject.names):
-        text += f" {ONLY_NUMBERS}"
+    text = f"{ON_PAIRS}. {CORRELATION}"
     if len(numbers) > HEATED:
         text += f" Of {len(numbers)} columns, the first {HEATED} are shown."
     numbers = numbers[:HEATED]
     shown = [subject.names[j] for j in numbers]
-    matrix = rounded_correlations(np.ascontiguousarray(subject.released.values[:, numbers]))
+    matrix, _ = pairwise_correlations(subject.released, numbers)
     picture = picture_of_correlations(shown, matrix, "as released")
     return Section(title, (*on_sample(subject), Paragraph(text), picture))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 CSS = """
 :root { --ink: #1f2a33; --quiet: #55626d; --line: #d5dce2; --shade: #f4f6f8; --mark: #16557f; \
---warn: #8a5300; }
+--warn: #8a5300; --page: #fff; --warnbg: #fdf6ea; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: #fff; color: var(--ink); line-height: 1.55;
+body { margin: 0; background: var(--page); color: var(--ink); line-height: 1.55;
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", \
 Arial, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; }
+main { max-width: 76rem; margin: 0 auto; padding: 1.2rem 1.4rem 4rem; }
+h1 { font-size: 1.6rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; }
 h2 { font-size: 1.3rem; line-height: 1.25; font-weight: 650; margin: 2.8rem 0 .8rem; padding-top: \
 .9rem;
   border-top: 2px solid var(--line); }
@@ -20,11 +20,11 @@ a { color: var(--mark); }
 .audience { display: inline-block; margin: 0; padding: .1rem .6rem; border-radius: .25rem; \
 font-size: .9rem;
   background: var(--shade); color: var(--quiet); border: 1px solid var(--line); }
-.audience.internal { background: #fdf3e2; color: var(--warn); border-color: #ecd3a8; }
+.audience.internal { background: var(--warnbg); color: var(--warn); border-color: var(--warn); }
 nav ol { columns: 2; margin: 1.2rem 0 0; padding-left: 1.4rem; font-size: .92rem; }
 nav li { break-inside: avoid; padding-right: 1rem; }
 .warn { max-width: 46rem; margin: 1rem 0; padding: .6rem .9rem; border-left: 4px solid #d08a1d; \
-background: #fdf6ea;
+background: var(--warnbg);
   overflow-wrap: anywhere; }
 .warn b { color: var(--warn); }
 .scroll { overflow-x: auto; margin: 1rem 0 1.4rem; }
@@ -61,7 +61,12 @@ pre-wrap;
   overflow-wrap: anywhere; }
 .sign { display: none; }
 footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
-@media (max-width: 40rem) {
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ed; --quiet: #a9b4bd; --line: #3a454d; --shade: #1f272d; --mark: #8cc4ea; \
+--warn: #f2c078; --page: #14191d; --warnbg: #2c2415; }
+  figure svg { filter: invert(.9) hue-rotate(180deg); }
+}
+@media screen and (max-width: 40rem) {
   main { padding: 1.2rem .9rem 3rem; } nav ol { columns: 1; } h1 { font-size: 1.5rem; }
   .abreast-1, .abreast-2, .abreast-3 { flex: 1 1 100%; max-width: none; }
   .facts thead { display: none; } .facts tr { display: block; padding: .5rem 0; border-bottom: \
@@ -70,8 +75,11 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
 .05rem 0; }
   table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; }
 }
-@page { size: A4; margin: 17mm 16mm 18mm; }
+@page { size: A4; margin: 14mm 15mm 16mm; }
 @media print {
+  :root { --ink: #1f2a33; --quiet: #55626d; --line: #d5dce2; --shade: #f4f6f8; --mark: #16557f; \
+--warn: #8a5300; --page: #fff; --warnbg: #fdf6ea; }
+  figure svg { filter: none; }
   body { font-size: 9.6pt; line-height: 1.42; } main { max-width: none; padding: 0; }
   nav, details { display: none; } caption, figcaption { font-size: 8.6pt; }
   p:has(+ .scroll), p:has(+ .gallery) { break-after: avoid; }
@@ -86,8 +94,9 @@ break-after: avoid; }
   table.short { break-inside: avoid; }
   .gallery { gap: 4mm 5mm; display: block; } .gallery figure { display: inline-block; \
 vertical-align: top; }
-  .abreast-1 { width: 120mm; } .abreast-2, .abreast-3 { width: 85mm; max-width: none; }
-  section:first-of-type { break-after: page; } section:first-of-type h2 { margin-top: 4mm; }
+  .abreast-1 { width: 90mm; } .abreast-2 { width: 85mm; max-width: none; } \
+  .abreast-3 { width: 56mm; \
+max-width: none; }
   pre { font-size: 7.4pt; line-height: 1.3; }
   .sign { display: block; margin-top: 9mm; }
   .sign div { display: flex; gap: 3mm; align-items: flex-end; height: 12mm; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,17 +35,16 @@ class Subject:
     """
     class_sizes: np.ndarray
     figures: Sequence[tuple[Measure, Figure]]
-    notes: Sequence[str] = ()
     both: Pair | None = None
     """The tables before and after: the data holder's side only."""
     sample: Sample | None = None
     """What these are, where they are not all records."""
     changed: Mapping[str, Change] | None = None
     """What became of the cells of all records, where that was counted before."""
-    moved: Mapping[str, float] | None = None
-    """By how many standard deviations the means of columns of numbers moved, where that was counted
-    before.
-    """
+    lost_categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Categories that no record has any more, by column; internal only."""
+    entity: str = ""
+    """What a record stands for, such as "company"; empty where it is not set."""
 
     @property
     def on_sample(self) -> str:
@@ -89,13 +88,7 @@ class Subject:
     def aggregates(self) -> dict[str, Aggregate]:
         """Return the aggregate of each quasi-identifying column."""
         names = self.settings.get("aggregate") or {}
-        return {each.name: aggregate_of(each, names) for each in self.released.variables}
-
-    @property
-    def lost(self) -> str:
-        """The information loss as this audience may know it."""
-        lost = self.manifest["loss"]["IL"]
-        return lost if isinstance(lost, str) else self.with_unit(lost, "percent")
+        return {column.name: aggregate_of(column, names) for column in self.released.variables}
 
     @property
     def published(self) -> list[tuple[Measure, Figure]]:
@@ -223,27 +216,3 @@ def lost_of_columns(original: np.ndarray, released: np.ndarray) -> np.ndarray:
         total[j] = ((before - before.mean()) ** 2).sum()
         error[j] = ((before - released[:, j] / size) ** 2).sum()
     return 100.0 * np.divide(error, total, out=np.where(error > 0, 1.0, 0.0), where=total > 0)
-
-
-def correlations(values: np.ndarray) -> np.ndarray:
-    """Pearson's correlations, NaN where a column is constant.
-
-    >>> correlations(np.array([[1.0, 2.0, 7.0], [2.0, 4.0, 7.0]])).round(2).tolist()
-    [[1.0, 1.0, nan], [1.0, 1.0, nan], [nan, nan, nan]]
-    """
-    n, d = values.shape
-    centred, constant = np.empty((d, n)), np.empty(d, bool)
-    for j, row in enumerate(centred):
-        row[:] = values[:, j]
-        constant[j] = np.ptp(row) == 0
-        with np.errstate(
-            over="ignore"
-        ):  # no quotient is above 1, yet numpy 1.26 speaks of overflow where all are tiny
-            row /= np.abs(row).max() or 1.0
-        row -= row.mean()
-        spread = np.sqrt((row**2).sum())
-        row /= 1.0 if constant[j] or spread == 0 else spread
-    matrix = np.clip(centred @ centred.T, -1.0, 1.0)
-    matrix[constant, :] = np.nan
-    matrix[:, constant] = np.nan
-    return matrix

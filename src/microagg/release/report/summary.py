@@ -1,14 +1,13 @@
-"""A release in a few lines: what a notebook and a terminal show of it."""
+"""A release in one line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from microagg.formatting import counted, number, promised, promised_units
-from microagg.release.report.claims import on_all_columns, on_naming
+from microagg.formatting import counted
 
 
 def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
@@ -23,50 +22,3 @@ def headline_of(manifest: Mapping[str, Any], class_sizes: np.ndarray) -> str:
         f"{counted(int(manifest['records']), 'record')} in "
         f"{counted(len(class_sizes), 'class', 'classes')} of {span}"
     )
-
-
-def summary_of(
-    manifest: Mapping[str, Any], class_sizes: np.ndarray, notes: Sequence[str] = ()
-) -> list[tuple[str, str]]:
-    """Return the summary of a release: (name, sentence) for each line."""
-    rows = [
-        ("guarantee", _guarantee(manifest, int(class_sizes.min()))),
-        *(("", sentence) for sentence in [*promised(manifest), *promised_units(manifest)]),
-        *(("", sentence) for sentence in (on_all_columns(manifest),) if sentence),
-        ("loss", _loss(manifest)),
-    ]
-    if manifest.get("may_identify"):
-        rows.append(("names", on_naming(manifest)))
-    if manifest.get("bound"):
-        rows.append(("bound", _bound(manifest["bound"])))
-    return [*rows, ("method", _method(manifest)), *(("note", note) for note in notes)]
-
-
-def _guarantee(manifest: Mapping[str, Any], smallest: int) -> str:
-    k = int(manifest["settings"]["k"])
-    if smallest >= k:
-        return f"k = {k}: {k} or more records share each combination of quasi-identifying values"
-    return (
-        f"k = {k} in each column alone; NOT {k}-anonymous: the smallest class has "
-        f"{counted(smallest, 'record')}"
-    )
-
-
-def _loss(manifest: Mapping[str, Any]) -> str:
-    text = f"IL = {number(manifest['loss']['IL'])} % of the variation"
-    if "IL_zscore" not in manifest["loss"]:
-        return text
-    usual = number(manifest["loss"]["IL_zscore"])
-    return f"{text} (scale {manifest['settings']['scale']}; {usual} % in z-scores)"
-
-
-def _method(manifest: Mapping[str, Any]) -> str:
-    settings = manifest["settings"]
-    set_params = {name: value for name, value in settings["params"].items() if value is not None}
-    params = ", ".join(f"{name}={value}" for name, value in set_params.items())
-    return f"{settings['method']} ({params})" if params else str(settings["method"])
-
-
-def _bound(bound: Mapping[str, Any]) -> str:
-    least = f"no grouping can lose less than {number(bound['IL'])} % (proven)"
-    return f"{least}: this one is optimal" if bound["optimal"] else least

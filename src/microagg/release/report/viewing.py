@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -12,20 +11,20 @@ from microagg.drawing.canvas import NEEDED, can_draw
 from microagg.errors import InputError
 from microagg.files.commit.writing import write_text
 from microagg.formatting import printable
-from microagg.release.report.document import Document, Facts, Paragraph, Picture, Section, Warn
+from microagg.release.report.document import Document, Picture, Section
+from microagg.release.report.front_text import first_page_text
 from microagg.release.report.html import to_html
 from microagg.release.report.spread import spread_of
 from microagg.table.suggestions import describe_columns
 from microagg.table.variable import Cells
 
-WIDTH = 100
 HEIGHT = 700  # of the frame that a notebook shows a report in, in pixels
 MOST_PICTURES = 30
 
 
 @dataclass(frozen=True, repr=False)
 class ReportView:
-    """A report that a notebook shows as a page, and a terminal by its first part.
+    """A report that a notebook shows as a page, and a terminal by its first page.
 
     Attributes
     ----------
@@ -42,7 +41,9 @@ class ReportView:
     @staticmethod
     def of(document: Document) -> ReportView:
         """Return the view of a report."""
-        return ReportView(to_html(document), document.audience == "public", first_page(document))
+        return ReportView(
+            to_html(document), document.audience == "public", first_page_text(document)
+        )
 
     def _repr_html_(self) -> str:
         return (
@@ -111,40 +112,3 @@ def pictures_of(before: Cells, after: Cells, columns: Sequence[str] | None = Non
     chosen = list(columns or names[:MOST_PICTURES])
     spreads = [spread_of((before, after), names.index(name)) for name in chosen]
     return Pictures(tuple(spread.picture(True) for spread in spreads if spread is not None))
-
-
-def first_page(document: Document, width: int = WIDTH) -> str:
-    """Return the first part of a report as text for a terminal.
-
-    >>> from microagg.release.report.document import Document
-    >>> page = Document(
-    ...     "Report", "public", (Section("What was done", (Paragraph("Groups were formed."),)),)
-    ... )
-    >>> print(first_page(page))
-    What was done
-    <BLANKLINE>
-    Groups were formed.
-    """
-    section = document.sections[0]
-    return "\n\n".join([printable(section.title), *_texts(section, width)])
-
-
-def _texts(section: Section, width: int) -> Iterable[str]:
-    for block in section.blocks:
-        if isinstance(block, Paragraph):
-            yield textwrap.fill(printable(block.text), width)
-        elif isinstance(block, Warn):
-            yield textwrap.fill(f"! {printable(block.text)}", width, subsequent_indent="  ")
-        elif isinstance(block, Facts):
-            yield "\n".join(_facts(block, width))
-
-
-def _facts(block: Facts, width: int) -> Iterable[str]:
-    """Return figures with a name, a value and what it means, in columns."""
-    longest = [max(len(printable(row[index])) for row in block.rows) for index in (0, 1)]
-    begin = sum(longest) + 4
-    for name, value, meaning in block.rows:
-        head = f"{printable(name):<{longest[0]}}  {printable(value):<{longest[1]}}  "
-        yield textwrap.fill(
-            head + printable(meaning), width, subsequent_indent=" " * begin, drop_whitespace=True
-        ).rstrip()

@@ -1,0 +1,197 @@
+"""First page of a report: verdict, three figures, points to decide, losses, columns, signature.
+
+Nothing is measured for it: all of it is in the manifest, the notes and the class sizes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from microagg.formatting import counted, number, promised
+from microagg.release.effects import ColumnEffect, effects_from, signed_percent
+from microagg.release.publishing import NOT_TOLD
+from microagg.release.report.document import Decision, FirstPage, Grid, Scale, Signature
+from microagg.release.report.subject import Subject
+from microagg.release.report.totals import on_totals
+from microagg.release.report.usual import usual_word, usually
+from microagg.release.verdict import Verdict
+from microagg.table.schema import Role
+
+MOST_DECISIONS = 5
+MOST_COLUMNS = 6  # rows of the strip on the first page; all columns follow on the next
+_COMPANIES = re.compile(
+    r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
+    r"entreprises?|empresas?)\b"
+)
+BOXES = (
+    ("Removed", (Role.IDENTIFIER, Role.UNIT)),
+    ("Protected", (Role.QUASI, Role.STRATUM)),
+    ("Confidential", (Role.CONFIDENTIAL,)),
+    ("Kept unchanged", (Role.KEEP,)),
+)
+SIGNATURE = Signature("Read, and approved for release", ("Name and function", "Date", "Signature"))
+
+
+def entity_of(subject: Subject) -> str:
+    """Return what a record stands for: as set, else a company or a person by the column names."""
+    if named := subject.entity:
+        return named
+    names = " ".join(subject.columns(Role.QUASI, Role.CONFIDENTIAL, Role.KEEP, Role.STRATUM))
+    return "company" if _COMPANIES.search(names.replace("_", " ")) else "person"
+
+
+def first_page_of(subject: Subject, verdict: Verdict) -> FirstPage:
+    """Return the first page of a release."""
+    decisions = [
+        Decision(_sentence(point.text), _sentence(point.fix)) for point in verdict.decisions
+    ]
+    effects = worst_first(effects_from(subject.manifest.get("effects")))
+    return FirstPage(
+        (verdict.status, verdict.sentence),
+        tuple(_about(subject)),
+        tuple(_figures(subject)),
+        tuple(decisions[:MOST_DECISIONS]),
+        max(0, len(decisions) - MOST_DECISIONS),
+        None
+        if subject.public or not effects
+        else effects_grid(effects[:MOST_COLUMNS], len(effects)),
+        tuple(_losses(subject)),
+        _scale(subject),
+        tuple(_boxes(subject)),
+        SIGNATURE,
+    )
+
+
+def worst_first(effects: tuple[ColumnEffect, ...]) -> tuple[ColumnEffect, ...]:
+    """Return effects, those first that mislead most: totals, then categories, then spread."""
+
+    def size(effect: ColumnEffect) -> float:
+        lost = 100.0 * effect.lost / effect.categories[0] if effect.categories else 0.0
+        change = effect.total_change if effect.total is not None else effect.mean_change
+        return max(abs(change or 0.0), lost, abs(effect.spread_change or 0.0) / 2.0)
+
+    return tuple(sorted(effects, key=lambda effect: -size(effect)))
+
+
+def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
+    """Return mean, total, spread and categories of columns before and after, as a table."""
+    rows = []
+    for effect in effects:
+        mean = "–"
+        if effect.mean is not None and effect.total is not None:
+            mean = f"{number(effect.mean[0])} → {number(effect.mean[1])}"
+        lost = "–"
+        if effect.categories is not None:
+            lost = f"{effect.lost:,} of {effect.categories[0]:,}"
+        rows.append(
+            (effect.name, mean, _change(effect.total_change), _change(effect.spread_change), lost)
+        )
+    more = (
+        f" The {len(effects)} of {columns} columns that changed most."
+        if columns > len(effects)
+        else ""
+    )
+    head = ("column", "mean", "total", "spread", "categories lost")
+    return Grid(head, tuple(rows), f"Before and after; spread is the standard deviation.{more}")
+
+
+def _change(change: float | None) -> str:
+    return "–" if change is None else signed_percent(change)
+
+
+def _about(subject: Subject) -> Iterator[tuple[str, str]]:
+    manifest = subject.manifest
+    target, source = manifest.get("output") or {}, manifest.get("input") or {}
+    if target.get("file"):
+        yield "File", str(target["file"])
+    elif not subject.public and source.get("file"):
+        yield "Made from", str(source["file"])
+    yield "Records", f"{int(manifest['records']):,}"
+    if not subject.public and subject.settings.get("date"):
+        yield "Date", str(subject.settings["date"])
+    if manifest.get("microagg"):
+        yield "Made with", f"microagg {manifest['microagg']}"
+    yield "Fingerprint", fingerprint(manifest)
+
+
+def fingerprint(manifest: object) -> str:
+    """Return the first digits of the digest of a release, in groups; a remark before it is saved.
+
+    >>> fingerprint({"release": "0123456789abcdef0123"})
+    '0123 4567 89ab cdef'
+    """
+    digest = manifest.get("release") if isinstance(manifest, dict) else None
+    if not digest:
+        return "none before it is saved"
+    return " ".join(str(digest)[start : start + 4] for start in range(0, 16, 4))
+
+
+def _figures(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    smallest, entity = int(subject.class_sizes.min()), entity_of(subject)
+    known = counted(len(subject.columns(Role.QUASI)), "protected column")
+    yield (
+        "Smallest class",
+        counted(smallest, "record"),
+        f"you asked for {subject.k}; {counted(len(subject.class_sizes), 'class', 'classes')}",
+    )
+    yield (
+        f"Chance of finding a {entity}",
+        f"{number(100.0 / smallest, 3)} % at most",
+        f"by someone who knows the {known}",
+    )
+    columns = subject.manifest.get("all_columns")
+    if columns:
+        unique = int(columns["unique_records"])
+        yield (
+            "Unique records",
+            f"{unique:,} of {int(subject.manifest['records']):,}" if unique else "none",
+            f"for someone who knows all {int(columns['columns']):,} released columns",
+        )
+
+
+def _losses(subject: Subject) -> Iterator[str]:
+    yield from promised(subject.manifest, subject.digits)
+    if subject.public:
+        yield on_totals(subject)
+
+
+def _scale(subject: Subject) -> Scale | None:
+    lost = subject.manifest["loss"]["IL"]
+    k = subject.k
+    usual = usually("il", k)
+    if isinstance(lost, str):
+        if lost == NOT_TOLD:
+            return Scale(
+                "withheld", None, usual, "",
+                "With fewer than 100 records, or one group that decides it, the loss could reveal "
+                "values.",
+            )  # fmt: skip
+        value = 0.5 if lost.startswith("below") else float(lost.split()[0])
+    else:
+        value = float(subject.manifest["loss"].get("IL_zscore", lost))
+    word = usual_word("il", k, value)
+    meaning = (
+        f"{word} for k = {k}: half of the recorded releases lie between {number(usual[0], 2)} and "
+        f"{number(usual[1], 2)} %. 0 % is the untouched table; at 100 % all records are the same."
+    )
+    return Scale(
+        lost if isinstance(lost, str) else f"{number(value, 3)} %", value, usual, word, meaning
+    )
+
+
+def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    weight = subject.columns(Role.WEIGHT)
+    becomes = {"keep": "Kept unchanged", "drop": "Removed"}.get(
+        subject.weight_becomes or "", "Protected"
+    )
+    for title, roles in BOXES:
+        names = subject.columns(*roles) + (weight if title == becomes else [])
+        if title == "Removed" and subject.public:
+            yield title, ("not part of this table",)
+        else:
+            yield title, tuple(names)
+
+
+def _sentence(text: str) -> str:
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."

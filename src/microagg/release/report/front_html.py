@@ -1,0 +1,153 @@
+"""First page of a report as a fragment of HTML, with its own style: for pages, notebooks,
+studio.
+"""
+
+from __future__ import annotations
+
+import math
+
+from microagg.release.report.cells import grid_html, text_html, wrapped_html
+from microagg.release.report.document import Document, FirstPage, Scale, Signature
+
+WIDTH = 100.0  # of the scale of loss, in percent of its line
+
+
+def first_page_html(document: Document) -> str:
+    """Return the first page of a report as a fragment of HTML; its style is `FRONT_CSS`.
+
+    >>> from microagg.release.report.document import Document, FirstPage
+    >>> page = FirstPage(("met", "Guarantee met, nothing open"), (("File", "a.csv"),), ())
+    >>> "Guarantee met, nothing open" in first_page_html(Document("Report", "public", (), page))
+    True
+    """
+    front = document.front
+    if front is None:
+        raise ValueError("this document has no first page")
+    decide = _decide(front)
+    parts = [
+        _verdict(front),
+        _figures(front),
+        f'<div class="front-halves">{decide}<div class="front-lose">{_lose(front)}</div></div>',
+        _boxes(front),
+        _sign(front.signature, dict(front.about).get("Fingerprint", "")),
+    ]
+    return f'<section class="front" aria-label="Summary">{"".join(filter(None, parts))}</section>'
+
+
+def about_html(front: FirstPage) -> str:
+    """Return file, date, version and fingerprint on one line."""
+    items = "".join(
+        f"<div><dt>{text_html(name)}</dt><dd>{wrapped_html(value)}</dd></div>"
+        for name, value in front.about
+    )
+    return f'<dl class="front-about">{items}</dl>'
+
+
+def _verdict(front: FirstPage) -> str:
+    status, sentence = front.verdict
+    icon = {"met": "✓", "decide": "!", "stop": "✕"}[status]
+    return (
+        f'<p class="front-verdict {status}"><span class="front-icon" aria-hidden="true">{icon}'
+        f"</span> <strong>{text_html(sentence)}</strong></p>"
+    )
+
+
+def _figures(front: FirstPage) -> str:
+    cards = "".join(
+        f"<div><dt>{text_html(name)}</dt><dd><b>{text_html(value)}</b> "
+        f"<span>{text_html(meaning)}</span></dd></div>"
+        for name, value, meaning in front.figures
+    )
+    return f'<dl class="front-figures">{cards}</dl>'
+
+
+def _decide(front: FirstPage) -> str:
+    if not front.decisions:
+        return (
+            '<div class="front-decide"><h2>Decide before signing</h2><p>Nothing is open.</p></div>'
+        )
+    rows = "".join(
+        f"<li><span>{text_html(point.text)} <em>{text_html(point.fix)}</em></span>"
+        '<span class="front-ticks">☐ accepted&nbsp; ☐ change</span></li>'
+        for point in front.decisions
+    )
+    more = ""
+    if front.more_decisions:
+        noun = "point" if front.more_decisions == 1 else "points"
+        more = f"<p>{front.more_decisions} more {noun} in the notes below.</p>"
+    return f'<div class="front-decide"><h2>Decide before signing</h2><ol>{rows}</ol>{more}</div>'
+
+
+def _lose(front: FirstPage) -> str:
+    parts = ["<h2>What users of the data lose</h2>"]
+    if front.scale is not None:
+        parts.append(_scale(front.scale))
+    if front.effects is not None:
+        parts.append(grid_html(front.effects, extra=" front-effects"))
+    parts += [f"<p>{text_html(sentence)}</p>" for sentence in front.losses]
+    return "".join(parts)
+
+
+def _scale(scale: Scale) -> str:
+    """Return the loss on a line from 0 to 100 %, with the usual range shaded."""
+    line = ""
+    if scale.value is not None:
+        low, high = (_position(edge) for edge in scale.usual)
+        line = (
+            '<div class="front-line" aria-hidden="true">'
+            f'<i class="usual" style="left:{low:.1f}%;width:{high - low:.1f}%"></i>'
+            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>'
+        )
+    word = f" ({text_html(scale.word)})" if scale.word else ""
+    return (
+        f'<div class="front-scale"><p><b>Information loss (IL): {text_html(scale.text)}</b>{word}'
+        f"</p>{line}<p>{text_html(_capital(scale.meaning))}</p></div>"
+    )
+
+
+def _position(percent: float) -> float:
+    """Return the place on the line: roots, so that small losses are told apart."""
+    return WIDTH * math.sqrt(min(max(percent, 0.0), 100.0) / 100.0)
+
+
+def _boxes(front: FirstPage) -> str:
+    boxes = "".join(
+        f"<div><dt>{text_html(title)} ({len(names)})</dt><dd>{_names(names)}</dd></div>"
+        for title, names in front.boxes
+    )
+    return f'<h2>Columns</h2><dl class="front-boxes">{boxes}</dl>' if boxes else ""
+
+
+def _names(names: tuple[str, ...]) -> str:
+    if not names:
+        return "none"
+    shown = [wrapped_html(middle_cut(name)) for name in names[:14]]
+    more = f" and {len(names) - 14} more" if len(names) > 14 else ""
+    return f"{', '.join(shown)}{more}"
+
+
+def middle_cut(text: str, most: int = 28) -> str:
+    """Cut a long name in its middle, where names of columns differ least.
+
+    >>> middle_cut("income_of_household_before_taxes_2024", 20)
+    'income_of_…axes_2024'
+    """
+    if len(text) <= most:
+        return text
+    head = most // 2
+    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
+
+
+def _sign(signature: Signature | None, fingerprint: str) -> str:
+    if signature is None:
+        return ""
+    lines = "".join(f"<div><span>{text_html(line)}</span><i></i></div>" for line in signature.lines)
+    return (
+        f'<div class="front-sign"><p><b>{text_html(signature.title)}</b> '
+        f"<span>Fingerprint {text_html(fingerprint)}</span></p>"
+        f'<div class="front-lines">{lines}</div></div>'
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
