@@ -38,7 +38,8 @@ def main() -> None:
 
 GROUPS = {
     "what people use": ("#cfe3f5", {
-        "cli": "commands, options, terminal", "studies": "compare, assess, repeat, reproduce",
+        "cli": "commands, options, terminal", "studio": "pages in a browser",
+        "studies": "compare, assess, repeat, reproduce",
         "estimator": "scikit-learn transformer",
     }),
     "making a release": ("#fbe3c3", {

@@ -109,6 +109,7 @@ def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixt
     exec(code, scope)
     assert capsys.readouterr().out == said
     assert ma.check(scope["release"].table, ["age", "town", "income"], k=3).holds
+    assert len(readme.splitlines()) <= 140, "what does not fit goes to docs/guide.md"
     first_screen = readme.splitlines()[:70]
     for wanted in ("pip install microagg", "make demo", "make test", "before-and-after.png"):
         assert any(wanted in line for line in first_screen), wanted
@@ -117,6 +118,7 @@ def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixt
 def test_every_link_of_the_pages_leads_somewhere() -> None:
     pages = (
         "README.md",
+        "docs/guide.md",
         "SECURITY.md",
         "CONTRIBUTING.md",
         "docs/methods.md",
@@ -146,7 +148,7 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         f"N{i},{20 + i % 50},{1000 + 37 * i},{300 + i % 90},D{i % 3}" for i in range(60)
     )
     Path("survey.csv").write_text(f"name,age,income,rent,diagnosis\n{rows}\n")
-    _, example, in_pipelines, of_mixed_tables = python_blocks("README.md")
+    example, in_pipelines, of_mixed_tables = python_blocks("docs/guide.md")
     scope: dict[str, Any] = {}
     exec(example, scope)
     assert Path("survey-protected.csv").exists()
@@ -171,7 +173,9 @@ def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
         f"sex,age,education,income,children_age,diagnosis\n{rows}\n"
     )
     (command,) = re.findall(
-        r"^microagg anonymize survey.csv .*--special.*?$", joined_lines("README.md"), re.MULTILINE
+        r"^microagg anonymize survey.csv .*--special.*?$",
+        joined_lines("docs/guide.md"),
+        re.MULTILINE,
     )
     done = run("-m", *shlex.split(command), "--effort", "quick", folder=tmp_path)
     assert done.code == 0, done

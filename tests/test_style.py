@@ -12,8 +12,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "microagg"
 NO_NAMES = {"found", "told", "own", "each", "there", "at", "place", "asked", "given", "said"}
 NO_OPENINGS = ("What", "Whether", "How", "Which")
 FOLLOWED = (
-    "datasets", "drawing", "estimator", "files", "guarantees", "problem", "proposal", "runtime",
-    "errors.py", "formatting.py",
+    "cli", "datasets", "drawing", "estimator", "files", "guarantees", "kernels", "measures",
+    "methods", "pipeline", "problem", "proposal", "refine", "release", "runtime", "studies", "studio",
+    "table", "bounds", "errors.py", "formatting.py", "verify_bound.py", "verify_release.py",
 )  # fmt: skip
 """Folders and modules that follow the rules; the others are still to be rewritten."""
 
@@ -46,4 +47,73 @@ def test_wrong_names_are_noticed() -> None:
     tree = ast.parse('"""What it is."""\ndef f(asked):\n    found = 1\n')
     assert [text.split(": ")[1] for text in wrong_names(tree)] == [
         "docstring opens with What", "parameter asked", "variable found",
+    ]  # fmt: skip
+
+
+MEASURED = (
+    "datasets", "drawing", "estimator", "files", "guarantees", "kernels", "measures", "methods",
+    "pipeline", "problem", "refine", "runtime", "table", "errors.py", "formatting.py",
+    "verify_release.py",
+)  # fmt: skip
+"""Folders whose sizes follow the rules; the others are still to be split."""
+MANY_PARAMETERS = {
+    "anonymize": "public: the options of a release, in named groups",
+    "anonymize_file": "public: the options of a release, in named groups",
+    "assess": "public: keyword options of one call, as in anonymize",
+    "compare": "public: keyword options of one call, as in anonymize",
+    "check": "public: keyword options of one call, as in anonymize",
+    "__init__": "scikit-learn: an estimator lists its parameters in its constructor",
+    "aggregated": "still to be reduced: options of the settings and facts of the whole table",
+}
+"""Functions that may have more than 12 parameters, and why."""
+
+
+LONG_FILES = {
+    "microaggregator.py": 450,  # docstrings of scikit-learn's form are a third of it
+    "kind_parameters.py": 420,  # still to be split, as the next
+    "parameters.py": 460,
+}
+"""Files that may have more than 400 lines, and how many."""
+
+
+def wrong_sizes(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield files, lines, functions and signatures that are too long; docstrings do not count."""
+    lines = path.read_text("utf-8").splitlines()
+    if len(lines) > LONG_FILES.get(path.name, 400):
+        yield f"1: {len(lines)} lines"
+    yield from (f"{number}: long line" for number, line in enumerate(lines, 1) if len(line) > 100)
+    if "kernels" in path.parts:  # numba takes arrays one by one
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        docstring = node.body[0] if ast.get_docstring(node) else None
+        length = code_lines(node) - (0 if docstring is None else code_lines(docstring))
+        parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        if length > 60:
+            yield f"{node.lineno}: {node.name} has {length} lines of code"
+        if len(parameters) > 12 and node.name not in MANY_PARAMETERS:
+            yield f"{node.lineno}: {node.name} has {len(parameters)} parameters"
+
+
+def code_lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_files_functions_and_lines_are_short(name: str) -> None:
+    problems = [
+        f"{path}:{text}" for path, tree in modules(name) for text in wrong_sizes(path, tree)
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_wrong_sizes_are_noticed(tmp_path: Path) -> None:
+    names = ", ".join(f"a{number}" for number in range(13))
+    body = "    a0 = 1\n" * 60
+    text = f'def f({names}):\n    """Do it.\n\n    At length.\n    """\n{body}x = "{"y" * 100}"\n'
+    path = tmp_path / "long.py"
+    path.write_text(text + "\n" * 400)
+    assert [text.split(": ")[1] for text in wrong_sizes(path, ast.parse(text))] == [
+        "466 lines", "long line", "f has 61 lines of code", "f has 13 parameters",
     ]  # fmt: skip

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from microagg.measures.loss.sse import information_loss
     from microagg.methods.registry import methods
     from microagg.pipeline.anonymize import anonymize
+    from microagg.pipeline.exposure import exposure
     from microagg.pipeline.files import anonymize_file
+    from microagg.pipeline.preview import preview
     from microagg.pipeline.run_method import partition
     from microagg.proposal.proposal import propose
     from microagg.release.release import Release
     from microagg.release.settings import Settings
     from microagg.studies.assess import assess
+    from microagg.studies.attacks.attack import attack
     from microagg.studies.compare import compare
 
 # The module of every public name. Names are imported on first use, so that `import microagg` is
@@ -43,9 +46,12 @@ _HOMES = {
     "Microaggregator": "microagg.estimator.lazy_import",
     "Settings": "microagg.release.settings",
     "propose": "microagg.proposal.proposal",
+    "exposure": "microagg.pipeline.exposure",
+    "preview": "microagg.pipeline.preview",
     "partition": "microagg.pipeline.run_method",
     "information_loss": "microagg.measures.loss.sse",
     "lower_bound": "microagg.bounds.lower",
+    "attack": "microagg.studies.attacks.attack",
     "check": "microagg.guarantees.check",
     "assess": "microagg.studies.assess",
     "compare": "microagg.studies.compare",
@@ -71,13 +77,16 @@ __all__ = [
     "anonymize",
     "anonymize_file",
     "assess",
+    "attack",
     "check",
     "compare",
     "datasets",
+    "exposure",
     "information_loss",
     "lower_bound",
     "methods",
     "partition",
+    "preview",
     "propose",
 ]
 

@@ -5,6 +5,7 @@ value.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+""")
 _ADDRESS = re.compile(
@@ -74,6 +75,9 @@ class MicroaggError(Exception):
     >>> str(MicroaggError("there is no file 'https:/me:secret@host/in.csv'; check the path."))
     "there is no file 'https:/host/in.csv'; check the path."
     """
+
+    document: dict[str, Any] | None = None
+    """Data that the command line answers beside the sentence, with --json."""
 
     exit_code = 1
 

@@ -168,3 +168,21 @@ def shortened(text: str, most: int) -> str:
 
 def _without_zeros(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> duration(0.2), duration(48.2), duration(400), duration(9000)
+    ('a second', '50 seconds', '7 minutes', '2.5 hours')
+    """
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 1.5 * MINUTE:
+        return f"{float(f'{seconds:.1g}' if seconds > 10 else f'{seconds:.0f}'):.0f} seconds"
+    if seconds < 1.5 * HOUR:
+        return f"{seconds / MINUTE:.0f} minutes"
+    return f"{seconds / HOUR:.1f} hours"

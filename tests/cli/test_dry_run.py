@@ -151,3 +151,33 @@ class TestTheEstimate:
     @pytest.mark.slow
     def test_methods_without_effort(self) -> None:
         assert self.of("mdav") > 0.0
+
+
+def test_it_shows_who_stands_alone_and_what_to_expect(microagg: Microagg, source: Path) -> None:
+    done = microagg("anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run")
+    assert "of 60 records stand alone" in done.out
+    assert "Expected loss (IL) for k = 4: about" in done.out
+    assert "A preview, not the result: all 60 records" in done.out
+    document = json.loads(
+        microagg("anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run", "--json").out
+    )
+    assert document["exposure"]["records"] == 60
+    assert 0 < document["preview"]["loss"] < 100
+    assert set(document["preview"]["changed"]) == set(document["exposure"]["columns"])
+
+
+def test_a_proposal_says_who_stands_alone(microagg: Microagg, tmp_path: Path) -> None:
+    source = tables.write(ma.datasets.persons(60), tmp_path / "persons.csv")
+    proposed = microagg("propose", source)
+    lines = [line for line in proposed.out.splitlines() if "of 60 records stand alone" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("# ")
+    document = json.loads(microagg("propose", source, "--json").out)
+    assert f"# {document['exposure']['alone']:,} of 60 records" in lines[0]
+
+
+def test_a_proposal_without_quasi_identifiers_counts_nothing(
+    microagg: Microagg, source: Path
+) -> None:
+    assert "stand alone" not in microagg("propose", source).out
+    assert json.loads(microagg("propose", source, "--json").out)["exposure"] is None

@@ -18,7 +18,11 @@ from microagg.cli.commands import app
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # pyright: ignore
+COMMANDS: dict[str, Any] = {
+    name: command
+    for name, command in typer.main.get_command(app).commands.items()  # pyright: ignore
+    if name != "studio"  # a server, which answers in pages until it is stopped
+}
 QUICKLY = ["--effort", "quick"]
 ROLES = [*tables.ROLES, *QUICKLY]
 QUASI = ["--quasi", "income,debt"]
@@ -41,6 +45,8 @@ WORKING: dict[str, list[list[str]]] = {
     "compare": [["in.csv", *QUASI, "--k", "4", "--methods", "mdav"]],
     "bound": [["in.csv", *QUASI, "--k", "4", "--time-limit", "1", "--save", "proof.json"]],
     "verify-bound": [["proof.json", "in.csv"], ["proof.json", "other.csv"]],
+    "attack": [["in.csv", "--k", "4", *ROLES]],
+    "evidence": [["made.csv"], ["made.csv.evidence.public.zip", "--verify"]],
     "methods": [[], ["mdav"]],
     "reproduce": [["--method", "mst"]],
 }
@@ -74,6 +80,8 @@ FAILING: dict[str, list[list[str]]] = {
     ],
     "bound": [["in.csv", "--k", "4"]],
     "verify-bound": [["in.csv", "in.csv"]],
+    "attack": [["nowhere.csv", "--k", "4", *ROLES], ["in.csv", "--k", "4", *ROLES, "--known", "x"]],
+    "evidence": [["in.csv"], ["in.csv", "--verify"]],
     "methods": [["nonsense"]],
     "reproduce": [["--method", "nonsense"]],
 }

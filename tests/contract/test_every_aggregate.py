@@ -108,7 +108,7 @@ def test_report_manifests_and_notes_follow_the_entry(entry: Aggregate) -> None:
         assert singles is (Kind.NUMERIC in entry.true_values_in)
     assert release.manifest["settings"]["aggregate"] == {"amount": entry.name}
     assert release.public_manifest["settings"]["aggregate"] == {"amount": entry.name}
-    dominated = [note for note in map(str, release.notes) if "one record dominates" in note]
+    dominated = [note for note in map(str, release.notes) if "one record is so large" in note]
     assert any("'amount'" in note for note in dominated) is entry.dominance_applies
     decimals = release.manifest["scaling"]["amount"]["decimals"]
     assert (decimals is not None) is entry.rounds

@@ -15,7 +15,9 @@ from microagg.cli.options import flag_of, option_names
 from microagg.files.format import Format
 from microagg.files.formats import formats, known_names, known_suffixes
 from microagg.release.risks import ACCEPT_RISK, RISKS, Risk
-from microagg.release.settings import FileOptions, MethodParameters, Settings, declared
+from microagg.release.setting_types import FileOptions, MethodParameters
+from microagg.release.settings import Settings
+from microagg.release.settings_base import Group, declared
 from microagg.release.settings_schema import settings_schema
 from microagg.table.parameters import Flag
 
@@ -41,7 +43,12 @@ def test_a_property_left_out_is_an_error(entry: Format | Risk) -> None:
 
 def test_a_setting_says_who_may_know_it() -> None:
     with pytest.raises(TypeError, match="public"):
-        declared(Flag("loud", "Make noise."))  # pyright: ignore[reportCallIssue]
+        declared(Flag("loud", "Make noise."), Group.METHOD)  # pyright: ignore[reportCallIssue]
+
+
+def test_a_setting_says_its_group() -> None:
+    with pytest.raises(TypeError, match="group"):
+        declared(Flag("loud", "Make noise."), public=True)  # pyright: ignore[reportCallIssue]
 
 
 @pytest.mark.parametrize("format", formats(), ids=lambda format: format.suffixes[0])

@@ -14,7 +14,7 @@ from microagg.measures.measure import Basis, Figure, Measure
 from microagg.measures.registry import measures
 from microagg.pipeline.memory_budget import check_out_of_core
 from microagg.release.settings import Settings
-from microagg.studies.assess import figure_as_data
+from microagg.studies.assessment import figure_as_data
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = measures()

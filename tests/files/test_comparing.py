@@ -24,6 +24,10 @@ DAY = datetime.date(2024, 1, 31)
     [
         (pa.array([1, None]), pa.array([1.0, None]), True),
         (pa.array([1, None]), pa.array([1, 0]), False),
+        (pa.array([[1, 2], None]), pa.array([[1, 2], None]), True),
+        (pa.array([[1, 2], None]), pa.array([[1, 3], None]), False),
+        (pa.array([[1.0, math.nan]]), pa.array([[1.0, math.nan]]), True),
+        (pa.array([{"a": 1}]), pa.array([{"a": 2}]), False),
         (pa.array([1.0, math.nan]), pa.array([1.0, None]), True),
         (pa.array([0.1]), pa.array([0.1], pa.float32()), False),
         (pa.array([1, 0]), pa.array([True, False]), True),

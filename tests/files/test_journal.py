@@ -86,3 +86,33 @@ def test_a_journal_that_names_other_files_is_not_obeyed(tmp_path: Path, place: s
     with pytest.raises(InputError, match="is not a journal that this user wrote"):
         journal.recover(folder / "out.csv")
     assert (folder / "other.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("old", ["folder", "nothing"])
+def test_a_new_folder_of_parts_gives_way_to_what_was_there(tmp_path: Path, old: str) -> None:
+    """The new target is a folder, which no rename overwrites."""
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "0.parquet").write_text("new")
+    if old == "folder":
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "0.parquet").write_text("old")
+    move = Move("out", "part", "backup", old != "nothing", "")
+    journal.complete(tmp_path, [move])
+    assert (tmp_path / "out" / "0.parquet").read_text() == "new"
+    journal.undo(tmp_path, [move])
+    assert (tmp_path / "part" / "0.parquet").read_text() == "new", "staged again"
+    if old == "nothing":
+        assert [path.name for path in tmp_path.iterdir()] == ["part"]
+    else:
+        assert (tmp_path / "out" / "0.parquet").read_text() == "old"
+        assert not (tmp_path / "backup").exists()
+
+
+def test_what_somebody_else_put_there_is_not_taken_away(tmp_path: Path) -> None:
+    """The new file is still staged: a file at its target is not of this run."""
+    (tmp_path / "out.csv").write_text("of somebody else")
+    (tmp_path / "part").write_text("new")
+    journal.undo(tmp_path, [Move("out.csv", "part", "backup", False, "")])
+    assert (tmp_path / "out.csv").read_text() == "of somebody else"
+    assert (tmp_path / "part").read_text() == "new"
+    journal.undo(tmp_path, [Move("nowhere.csv", "nothing", "backup", False, "")])

@@ -21,6 +21,7 @@ from microagg.files import memory, unpacking
 from microagg.files.columnar.arrow_blocks import DamagedError, claims_of
 from microagg.files.commit.writing import write_table
 from microagg.files.reading import read_table, read_written
+from microagg.files.text import decoding
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.text_input import estimate_size
 from microagg.release.settings_file import read_settings
@@ -225,3 +226,17 @@ def test_memory_left_in_a_control_group(tmp_path: Path) -> None:
         (folder / "memory.current").write_text("3000\n")
         (folder / "memory.stat").write_text("anon 1\ninactive_file 500\n")
     assert list(memory._left_in(tmp_path, "/jobs/one", "memory.max", "memory.current")) == [2500]
+
+
+@pytest.mark.parametrize(("lines", "columns"), [(1, 5000), (5000, 1)])
+def test_text_is_refused_from_the_byte_on_that_has_no_room(
+    tmp_path: Path, monkeypatch: Patch, lines: int, columns: int
+) -> None:
+    """A wide line takes less than many short lines of as many cells."""
+    source = decoding.Source(pa.py_buffer(b"1" * 9999), "utf-8", lines=lines)
+    needed = unpacking.memory_of_text(9999, lines, columns)
+    monkeypatch.setattr(decoding, "memory_limit", lambda path: needed)
+    source.check_larger(tmp_path / "in.csv.gz", columns)
+    monkeypatch.setattr(decoding, "memory_limit", lambda path: needed - 1)
+    with pytest.raises(ma.InputError, match="unpacks to a table"):
+        source.check_larger(tmp_path / "in.csv.gz", columns)

@@ -10,7 +10,14 @@ import pytest
 
 import microagg as ma
 from microagg.files.commit.journal import LONGEST
-from microagg.files.commit.writing import check_unwritable, make_folder, replace_whole, write_table
+from microagg.files.commit.writing import (
+    StagedFile,
+    check_unwritable,
+    make_folder,
+    put_in_place,
+    replace_whole,
+    write_table,
+)
 
 TOKEN = "00c0ffee00c0ffee"
 
@@ -185,3 +192,36 @@ def test_a_part_is_written_in_the_format_of_its_target(tmp_path: Path) -> None:
     assert (tmp_path / ".1.out.csv.part").read_text() == '"a"\n1\n'
     write_table(pa.table({"a": [1]}), tmp_path / ".1.out.parquet.part")
     assert (tmp_path / ".1.out.parquet.part").read_bytes().startswith(b"PAR1")
+
+
+def test_a_folder_takes_its_place_after_all_of_it_was_inspected(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def write(part: Path) -> None:
+        assert not list(part.iterdir())
+        for name in ("0.parquet", "1.parquet"):
+            (part / name).write_text(name)
+
+    def inspect(part: Path) -> None:
+        assert not (tmp_path / "out").exists()
+        seen.append(sorted(path.name for path in part.iterdir()))
+
+    staged = StagedFile(tmp_path / "out", write, inspect, folder=True)
+    note = StagedFile(tmp_path / "out.json", lambda part: part.write_text("{}"))
+    put_in_place([staged, note])
+    assert seen == [["0.parquet", "1.parquet"]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.json"]
+    assert (tmp_path / "out" / "1.parquet").read_text() == "1.parquet"
+
+
+def test_a_folder_that_is_not_as_it_should_be_is_not_put_in_place(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("old")
+    part_name = "part-00000.parquet"
+
+    def write(part: Path) -> None:
+        (part / part_name).write_text("new")
+
+    with pytest.raises(ma.GuaranteeError):
+        put_in_place([StagedFile(tmp_path / "out", write, refuse, folder=True)])
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "old"]

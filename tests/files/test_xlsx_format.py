@@ -146,3 +146,32 @@ def test_records_with_nothing_in_them_stay(tmp_path: Path) -> None:
     table = pa.table({"age": [None, 31, None, None], "zip": [None, "x", None, None]})
     write_table(table, tmp_path / "out.xlsx")
     assert read_table(tmp_path / "out.xlsx").to_pydict() == table.to_pydict()
+
+
+@pytest.mark.parametrize(
+    ("stopped", "raised", "says"),
+    [
+        (KeyboardInterrupt, KeyboardInterrupt, "^$"),
+        (SystemExit, SystemExit, "^$"),
+        (MemoryError, ma.InputError, "memory"),
+        (ValueError, ma.InputError, "is not a readable Excel file"),
+    ],
+)
+def test_only_what_is_wrong_with_the_file_is_said_of_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stopped: type[BaseException],
+    raised: type[BaseException],
+    says: str,
+) -> None:
+    """Ctrl-C while a workbook is read ends the command; the workbook is not blamed for it."""
+    write_table(pa.table({"age": [1, 2]}), tmp_path / "in.xlsx")
+
+    class Workbook:
+        @staticmethod
+        def from_path(path: str) -> None:
+            raise stopped
+
+    monkeypatch.setattr("python_calamine.CalamineWorkbook", Workbook)
+    with pytest.raises(raised, match=says):
+        read_table(tmp_path / "in.xlsx")

@@ -32,5 +32,12 @@ def test_k_and_quasi_in_either_order() -> None:
     assert list(inspect.signature(ma.check).parameters)[:3] == ["table", "quasi", "k"]
 
 
+def test_what_follows_k_and_quasi_is_the_same_in_either_order() -> None:
+    usual = ma.check(TABLE, ["age"], 2, ["ill"], l=2)
+    turned = ma.check(TABLE, 2, ["age"], ["ill"], l=2)  # pyright: ignore[reportArgumentType]
+    assert (usual.holds, turned.holds) == (False, False), "all of 40 are well"
+    assert turned.sizes.tolist() == usual.sizes.tolist()
+
+
 def test_columns_of_a_matrix_are_named_by_their_numbers() -> None:
     assert ma.check(np.array([[30, 1], [30, 2]]), ["0"], k=2)

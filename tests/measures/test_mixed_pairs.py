@@ -14,7 +14,8 @@ import pytest
 
 from measures.risk.test_individual import slow_individual_risk
 from microagg.errors import InputError
-from microagg.measures.measure import Pair, columns_of
+from microagg.measures.columns import columns_of
+from microagg.measures.measure import Pair
 from microagg.measures.pairing import in_the_same_terms
 from microagg.measures.registry import assess_pair, measures
 from microagg.measures.risk.dominance import dominance

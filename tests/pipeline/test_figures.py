@@ -21,9 +21,8 @@ from microagg import datasets
 from microagg.errors import InputError
 from microagg.measures.measure import Basis, Figure
 from microagg.measures.registry import measures
-from microagg.pipeline import block_stats, figures
+from microagg.pipeline import block_stats, figures, on_disk
 from microagg.pipeline.files import anonymize_file
-from microagg.pipeline.on_disk import _tables_of
 from microagg.release.report.markdown import to_markdown
 from pipeline.test_out_of_core import asked, in_passes, left_in, table_of
 
@@ -202,9 +201,7 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
     assert public[0] == public[1]
     assert without_notes(internal[0]) == without_notes(internal[1])
     settings["publish"] = ["il-raw", "kolmogorov-smirnov"]
-    with pytest.raises(
-        InputError, match="publish=kolmogorov-smirnov is not worked on beyond memory"
-    ):
+    with pytest.raises(InputError, match="publish=kolmogorov-smirnov is not supported out of core"):
         in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
 
 
@@ -225,7 +222,7 @@ def with_another_original(release: Any) -> Any:
     facts = replace(measured.facts, dominance=dominance)
     loss = {name: 1.001 * value for name, value in measured.loss.items()}
     other = replace(measured, **sides, facts=facts, loss=loss)
-    return replace(release, **_tables_of(other, other.sample))
+    return replace(release, **on_disk.tables_of(other, other.sample))
 
 
 def test_a_public_report_of_a_sample_follows_from_the_release(
@@ -290,7 +287,7 @@ def test_notes_are_those_of_a_table_in_memory(
     there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
     told = [note for note in here.notes if not note.startswith("'sick' spells values")]
     assert len(told) >= 9
-    (dominance,) = [note for note in told if "dominates" in note]
+    (dominance,) = [note for note in told if "one record is so large" in note]
     assert "'wage'" in dominance
     assert "'employed'" not in dominance  # 0 and 1 make a count, which nobody dominates
     assert [

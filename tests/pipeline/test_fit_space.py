@@ -14,8 +14,8 @@ import pytest
 
 from microagg.files.chunks import Source
 from microagg.kernels import sums
-from microagg.pipeline import fit_space
-from microagg.pipeline.column_stats import AskedColumn, scan_chunk, settled
+from microagg.pipeline import turned_space
+from microagg.pipeline.column_stats import ColumnRequest, scan_chunk, settled
 from microagg.pipeline.fit_space import ScalingOptions, fit
 from microagg.pipeline.totals import Centres, Totals
 from microagg.runtime.chunk_map import ChunkMap
@@ -161,13 +161,13 @@ def in_chunks(tmp_path: Path, table: pa.Table, size: int, groups: int) -> ChunkM
 def test_a_space_in_passes_is_that_of_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, scale: str
 ) -> None:
-    for module in (encoder, fit_space):
+    for module in (encoder, turned_space):
         monkeypatch.setattr(module, "RUN", 64)
     table, columns = random_table(seed) if seed < 6 else table_of_every_kind(seed)
     codes: dict[str, Any] = {} if seed < 6 else {"special": SPECIAL, "na": NA}
     whole = cells_of(nw.from_native(table, eager_only=True), columns, **codes)
     passes = in_chunks(tmp_path, table, 128, 90)
-    asked, found = [AskedColumn.of(column, **codes) for column in columns], {}
+    asked, found = [ColumnRequest.of(column, **codes) for column in columns], {}
     for chunk in passes.map_chunks("scanning", scan_chunk, asked):
         combine_named(found, chunk.columns)
     variables, facts = settled(passes.map_chunks, asked, found)

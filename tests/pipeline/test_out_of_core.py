@@ -159,11 +159,6 @@ def test_repeating_beyond_memory(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"method": "mdav", "effort": None}, "hybrid"),
-        ({"effort": "thorough"}, "hybrid"),
-        ({"effort": "prove"}, "hybrid"),
-        ({"refine": True}, "refine is not"),
-        ({"time_limit": 5}, "time_limit is not"),
         (
             {"publish": "kolmogorov-smirnov", "accept_risk": "published-measures"},
             "publish=kolmogorov-smirnov is not",
@@ -202,8 +197,8 @@ def test_odd_types_texts_and_targets_are_named(
 @pytest.mark.parametrize(
     ("more", "target", "named"),
     [
-        ({"refine": True}, "out.parquet", "refine is not worked on beyond memory yet"),
-        ({"method": "mdav"}, "out.parquet", "method mdav works on the whole table at once.* hybrid"),
+        ({"method": "ir"}, "out.parquet", "method ir groups each column on its own"),
+        ({"publish": ["eigenvalues"]}, "out.parquet", "publish=eigenvalues is not supported"),
         ({}, "out.xlsx", "an Excel file is not written beyond memory"),
     ],
 )  # fmt: skip

@@ -330,7 +330,7 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
             here["dominance"].details["classes in which one record has over half of the weight"] > 0
         )
         assert 0.0 < here["unique-with-kept"].value < 100.0
-    assert any("one record dominates" in note for note in notes[0])
+    assert any("one record is so large" in note for note in notes[0])
     assert notes[0] == notes[1]
 
 

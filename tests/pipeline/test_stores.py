@@ -76,7 +76,7 @@ def test_csv_files_of_a_store(store: Path) -> None:
     for source in ("in put.csv", "in%20put.csv"):
         release = anonymize_file(shelf(store / source), shelf(store / "out.csv"), **ASKED)
         assert contents(store) == contents(here)
-        assert release.notes[-1].startswith("the internal manifest lies in the store")
+        assert release.notes[-1].startswith("the internal manifest is in the store")
     assert nothing_is_left(store)
     again = repeat_file(
         here / "out.csv.internal.json", shelf(store / "in put.csv"), here / "again.csv"

@@ -16,7 +16,7 @@ from microagg.files.chunks import Source
 from microagg.kernels.counting import repeated_moments
 from microagg.kernels.sums import column_moments
 from microagg.pipeline import value_counts
-from microagg.pipeline.column_stats import AskedColumn, NumberFacts, scan_chunk, settled
+from microagg.pipeline.column_stats import ColumnRequest, NumberFacts, scan_chunk, settled
 from microagg.pipeline.value_counts import Quantile, different_values, key_of, value_of, values_at
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import ThreadExecutor
@@ -58,7 +58,7 @@ def passes(tmp_path: Path) -> ChunkMap:
 
 
 def facts_in(passes: ChunkMap):
-    asked = [AskedColumn.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
+    asked = [ColumnRequest.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
     found: dict = {}
     for chunk in passes.map_chunks("scanning", scan_chunk, asked):
         combine_named(found, chunk.columns)

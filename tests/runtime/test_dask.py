@@ -27,8 +27,9 @@ from dask_clusters import cluster, small_budget
 from microagg.files.commit.writing import write_table
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
-from microagg.runtime import dask as on_dask
-from microagg.runtime.dask import DaskExecutor, WorkerPool
+from microagg.runtime import dask_executor, dask_workers
+from microagg.runtime.dask_executor import DaskExecutor
+from microagg.runtime.dask_pool import WorkerPool
 from microagg.runtime.tasks import RemoteTask, SpilledObject, TaskResult
 from microagg.runtime.workers import SharedPath
 from microagg.studies.repeating import repeat_file
@@ -553,11 +554,15 @@ def test_a_worker_with_too_little_memory(tmp_path: Path, source: Path) -> None:
 def test_a_worker_that_comes_later_must_be_fit_too(tmp_path: Path, client: Any) -> None:
     one = next(iter(client.run(os.getpid)))
     with at_work(client, tmp_path) as workers:
-        assert client.run_on_scheduler(on_dask.inspect_workers, workers.terms.entrance) == (2, [])
+        assert client.run_on_scheduler(
+            dask_workers.inspect_workers, workers.requirements.resource
+        ) == (2, [])
         client.run(_pretend, "0.0.1", workers=[one])
-        client.run(_give_back, workers.terms.entrance)
-        client.run(_come_in, workers.terms)
-        assert client.run_on_scheduler(on_dask.inspect_workers, workers.terms.entrance) == (1, [])
+        client.run(_give_back, workers.requirements.resource)
+        client.run(_come_in, workers.requirements)
+        assert client.run_on_scheduler(
+            dask_workers.inspect_workers, workers.requirements.resource
+        ) == (1, [])
         done = set(workers.map_ordered(_process, [(each,) for each in range(8)]))
         assert len(done) == 1
     client.run(_pretend, ma.__version__, workers=[one])
@@ -568,7 +573,7 @@ async def _give_back(entrance: str, dask_worker: Any = None) -> None:
 
 
 async def _come_in(terms: Any, dask_worker: Any = None) -> None:
-    await on_dask.let_in(dask_worker, terms)
+    await dask_workers.admit(dask_worker, terms)
 
 
 def _process(number: int) -> int:
@@ -578,9 +583,9 @@ def _process(number: int) -> int:
 def test_where_no_worker_is_left(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_dask, "PATIENCE", 0.5)
+    monkeypatch.setattr(dask_executor, "PATIENCE", 0.5)
     with at_work(client, tmp_path) as workers:
-        client.run(_give_back, workers.terms.entrance)
+        client.run(_give_back, workers.requirements.resource)
         with pytest.raises(ma.errors.LostWorkersError, match="no worker left"):
             list(workers.map_ordered(_process, [(1,)]))
 
@@ -624,12 +629,12 @@ def test_small_tables_are_worked_on_here(tmp_path: Path, client: Any) -> None:
     release = anonymize_file(
         tmp_path / "in.parquet", tmp_path / "out.parquet", engine=client, **SETTINGS
     )
-    assert release.notes[-1].startswith("worked on by this process alone")
+    assert release.notes[-1].startswith("run by this process alone")
 
 
 def test_importing_microagg_imports_no_dask() -> None:
     code = (
-        "import sys, microagg, microagg.pipeline.files, microagg.runtime.dask, "
+        "import sys, microagg, microagg.pipeline.files, microagg.runtime.dask_pool, "
         "microagg.studies.compare, microagg.studies.reproduce, "
         "microagg.cli.commands\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('dask', 'distributed')])"

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from microagg.errors import ClusterWarning, InputError
-from microagg.runtime.dask import connect, warn_if_open
+from microagg.runtime.dask_cluster import connect, warn_if_open
 
 pytestmark = [
     pytest.mark.slow,

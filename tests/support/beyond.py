@@ -58,6 +58,7 @@ def asked(kinds: str, **more: Any) -> dict[str, Any]:
         "seed": 7,
         "effort": "quick",
         "date": "2026-01-01",
+        "accept_risk": ["named-columns"],
         **more,
     }
 

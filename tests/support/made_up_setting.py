@@ -12,12 +12,16 @@ from typing import Any
 
 FIELD = """    purpose: str = declared(
         Choice("purpose", ("research", "teaching"), "research", "What the release is for."),
+        Group.METHOD,
         public=True,
     )
-    rest: str = declared(REST, public=False)
+    rest: str = declared(REST, Group.ROLES, public=False)
 """
 EDITS = {
-    "microagg.release.settings": ("    rest: str = declared(REST, public=False)\n", FIELD),
+    "microagg.release.settings": (
+        "    rest: str = declared(REST, Group.ROLES, public=False)\n",
+        FIELD,
+    ),
     "microagg.pipeline.anonymize": (
         '    rest: str = "error",\n',
         '    purpose: str = "research",\n    rest: str = "error",\n',

@@ -12,7 +12,7 @@ SIZES = {
     ("microagg.problem.blocks", "SAMPLE"): 512,
     ("microagg.table.columns.digests", "RUN"): 64,
     ("microagg.table.encoder", "RUN"): 64,
-    ("microagg.pipeline.fit_space", "RUN"): 64,
+    ("microagg.pipeline.turned_space", "RUN"): 64,
     ("microagg.pipeline.memory_budget", "RUN"): 64,
     ("microagg.pipeline.row_order", "RECORDS_IN_A_PIECE"): 1024,
     ("microagg.files.columnar.parquet_format", "RECORDS_IN_A_PIECE"): 1024,

@@ -14,7 +14,8 @@ import pytest
 import mixed
 import slow_axes
 from microagg.table import encoder
-from microagg.table.axes import Coded, _codes
+from microagg.table.axes import Coded
+from microagg.table.category_codes import codes_of_nodes as _codes
 from microagg.table.encoder import Space
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.scales import SCALES
@@ -248,7 +249,7 @@ def test_turning_keeps_distances_and_drops_what_does_not_vary(
         with monkeypatch.context() as patch:
             patch.setattr(encoder, "WIDEST_TURN", 5)
             plain = Space.fit(cells, scale)
-        assert plain.turning is None
+        assert plain.rotation is None
         points, unturned = space.points(cells), plain.points(cells)
         assert unturned.shape[1] == 1 + 9 + 30 + 9
         assert points.shape[1] == 1 + 8 + 29
@@ -279,7 +280,7 @@ def test_a_nominal_column_that_does_not_vary_changes_nothing() -> None:
     cells = Cells((Variable("x"), Variable("y"), Variable("z", Kind.NOMINAL, ("a",))), values)
     space = Space.fit(cells)
     assert space.constant == (2,)
-    assert space.turning is None
+    assert space.rotation is None
     np.testing.assert_array_equal(
         space.points(cells)[:, :2], Space.fit(values[:, :2].copy()).points(values[:, :2])
     )

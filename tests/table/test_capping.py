@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from microagg.errors import InputError
+from microagg.table.cap_parameter import Caps
 from microagg.table.capping import cap_cells, cap_values, limit_of
-from microagg.table.parameters import Caps
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 

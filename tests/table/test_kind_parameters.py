@@ -143,7 +143,9 @@ ROLES = {
 
 
 def kinds_with(asked: ColumnSettings | None) -> dict[str, Kind]:
-    return {column.name: column.kind for column in assign_roles(FACTS, ROLES, asked=asked).columns}
+    return {
+        column.name: column.kind for column in assign_roles(FACTS, ROLES, options=asked).columns
+    }
 
 
 def test_a_setting_wins_over_the_type() -> None:
@@ -163,7 +165,8 @@ def test_levels_are_of_the_type_of_their_column() -> None:
     given = column_settings(ordinal={"age": [1, 2.5, 10], "town": [1, 2]})
     for asked in (typed, given):
         levels = {
-            column.name: column.levels for column in assign_roles(FACTS, ROLES, asked=asked).columns
+            column.name: column.levels
+            for column in assign_roles(FACTS, ROLES, options=asked).columns
         }
         assert levels["age"] == (1, 2.5, 10)
         assert levels["town"] == ("1", "2")

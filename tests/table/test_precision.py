@@ -94,6 +94,17 @@ def test_what_rounding_leaves_over_is_no_decimal() -> None:
     assert precision_of(Variable("x"), np.append(column, [500.25] * 500)).decimals == 2
 
 
+def test_differences_of_large_amounts_have_the_decimals_of_these() -> None:
+    """What is small is judged by what rounding leaves over of the column's usual size."""
+    before = np.round(RNG.uniform(1000, 9000, 40), 2)
+    rises = before + np.round(RNG.uniform(1, 9, 40), 2) - before  # off by up to 1e-12
+    amounts = np.round(RNG.uniform(1000, 9000, 60), 2)
+    precision = precision_of(Variable("x"), np.append(amounts, rises))
+    assert (precision.decimals, precision.written, precision.reason) == (2, 2, "own")
+    alone = precision_of(Variable("x"), rises)
+    assert alone.reason == "spread", "of the usual size of these, the rest is no rounding"
+
+
 def test_rounding_far_out_leaves_numbers_finite() -> None:
     assert round_to(np.array([1.7e308, 1.234]), 2).tolist() == [1.7e308, 1.23]
     assert round_to(np.array([1234.0, -1.0]), -2).tolist() == [1200.0, 0.0]

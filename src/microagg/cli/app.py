@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
+import typer.core
+
+from microagg.release.settings_base import Group
 
 app = typer.Typer(
     name="microagg",
@@ -23,6 +26,32 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
+class CommandWithPanels(typer.core.TyperCommand):
+    """A command whose help lists options by the group of their setting."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options under the headings of their groups."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        sections |= {heading: [] for heading in HEADINGS.values()}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            panel = getattr(parameter, "rich_help_panel", None)
+            argument = parameter.param_type_name == "argument"
+            sections["Arguments" if argument else HEADINGS[panel]].append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+HEADINGS: dict[str | None, str] = {
+    **{group.value: f"Options on {group.value}" for group in Group},
+    None: "Options",
+}
+"""Headings of help by the group of a setting; None for options that are no settings."""
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result, or the error, as one JSON document.")
 ]

@@ -11,11 +11,12 @@ from rich.progress import (
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.progress import Progress as RichProgress
 
 from microagg.errors import CancelledError
+from microagg.formatting import duration
+from microagg.problem.pace import Pace
 from microagg.problem.watch import StopSearch, on_first_interrupt
 
 
@@ -36,13 +37,14 @@ class Bar:
             BarColumn(),
             TaskProgressColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             console=console,
             transient=True,
             redirect_stdout=False,  # what a command has to say is no part of its progress
             disable=not console.is_terminal,
         )
-        self._task = self._shown.add_task(what, total=None)
+        self._task = self._shown.add_task(what, total=None, left="")
+        self._pace = Pace()
         self._asked_to_stop = False
 
     def __enter__(self) -> Bar:
@@ -59,7 +61,9 @@ class Bar:
     def __call__(self, done: int, total: int) -> None:
         if self._asked_to_stop:
             self._stop()
-        self._shown.update(self._task, completed=done, total=total)
+        left = self._pace.seconds_left(done / total) if 0 < done < total else None
+        text = "" if left is None else f"about {duration(left)} left"
+        self._shown.update(self._task, completed=done, total=total, left=text)
 
     def tell(self, telling: str) -> None:
         """Show what a search has found so far."""

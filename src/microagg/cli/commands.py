@@ -18,7 +18,13 @@ from microagg.cli import commands_release  # commands register themselves, in th
 from microagg.cli import commands_tables
 
 # isort: split
+from microagg.cli import commands_evidence
+
+# isort: split
 from microagg.cli import commands_methods
+
+# isort: split
+from microagg.cli import commands_studio
 
 # isort: split
 from microagg.cli.app import answer, app, error_document, wants_json
@@ -27,7 +33,16 @@ from microagg.cli.messages import as_typed
 from microagg.cli.watching import forget, warnings_as_notes, what_was_written
 from microagg.errors import MicroaggError, credentials_in, without_credentials
 
-__all__ = ["NOT_SHARED", "app", "commands_methods", "commands_release", "commands_tables", "main"]
+__all__ = [
+    "NOT_SHARED",
+    "app",
+    "commands_evidence",
+    "commands_methods",
+    "commands_release",
+    "commands_studio",
+    "commands_tables",
+    "main",
+]
 
 # typer brings its own copy of click or uses the installed one: its usage errors are found through
 # their child

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from microagg.cli.app import AsJson, Dask, answer, app
+from microagg.cli.app import AsJson, CommandWithPanels, Dask, answer, app
 from microagg.cli.options import names_in
 from microagg.cli.watching import watch
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def methods(
     name: Annotated[
         str | None, typer.Argument(help="Show this method with its parameters.")
@@ -22,20 +22,20 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """List the methods, or show one of them."""
-    from microagg.cli import show
+    from microagg.cli import show_studies
     from microagg.methods.registry import method_named
     from microagg.methods.registry import methods as all_methods
 
     chosen = (method_named(name),) if name else all_methods()
     if as_json:
-        answer([show.method_as_data(method) for method in chosen])
+        answer([show_studies.method_as_data(method) for method in chosen])
     elif name:
-        show.method(chosen[0])
+        show_studies.method(chosen[0])
     else:
-        show.methods(chosen)
+        show_studies.methods(chosen)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def reproduce(
     data: Annotated[Path | None, typer.Option(help="Folder with the reference data.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Only these methods.")] = None,
@@ -53,7 +53,7 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Compare published figures with our own, cell by cell."""
-    from microagg.cli import show
+    from microagg.cli import show_studies, terminal
     from microagg.methods.registry import method_named
     from microagg.studies import reproduce as study
     from microagg.studies.reproduce_page import bounds_for, check_page_place, write_page
@@ -65,13 +65,13 @@ def reproduce(
     chosen = [method_named(name).name for name in names_in(method)]
     figures = [figure for figure in study.reproducible_now() if not chosen or figure.name in chosen]
     runs = Runs(data, state)
-    with show.progress("reproducing") as progress:
+    with terminal.progress("reproducing") as progress:
         cells = list(study.reproduce(figures, progress=progress, runs=runs, engine=dask))
     if page is not None:
-        with show.progress("proving bounds") as progress:
+        with terminal.progress("proving bounds") as progress:
             bounds = bounds_for(figures, bound_seconds, progress=progress, runs=runs)
         write_page(page, cells, bounds, bound_seconds)
     if as_json:
         answer(study.as_json(cells))
     else:
-        show.reproduction(cells)
+        show_studies.reproduction(cells)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microagg.cli.app import AsJson, Dask, answer, app, print_text
-from microagg.cli.options import names_in, said_of_file, takes_settings
+from microagg.cli.app import AsJson, CommandWithPanels, Dask, answer, app, print_text
+from microagg.cli.options import names_in, reading_options_in, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
@@ -55,7 +55,7 @@ Resume = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings()
 def anonymize(
     source: Annotated[
@@ -134,7 +134,7 @@ def anonymize(
         dask=dask,
     )
     options.check_contradictions()
-    reading = said_of_file(typed_options)
+    reading = reading_options_in(typed_options)
     with private_files(source, target, getattr(sys.stdin, "buffer", None)) as (
         local_source,
         local_target,
@@ -165,14 +165,15 @@ def _propose_instead(
     )
     if as_json:
         error = InputError(show.why_stopped(proposed))
-        setattr(error, "document", {"proposal": proposed.as_data(k)})  # noqa: B010
+        # answered beside the sentence with --json
+        error.document = {"proposal": proposed.as_data(k)}
         raise error
     raise InputError(
         show.proposal(proposed, source, target, k, reading, typed_options.get("nominal", ()))
     )
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings("na", "reading")
 def propose(
     source: Annotated[
@@ -196,19 +197,28 @@ def propose(
     """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize
     --config.
     """
+    from microagg.pipeline.exposure import exposure_of_proposal
     from microagg.pipeline.pipes import private_files
     from microagg.proposal.proposal import propose_for_file
+    from microagg.table.settings_text import comment
 
-    least, reading = K.parse(k), said_of_file(typed_options)
+    least, reading = K.parse(k), reading_options_in(typed_options)
     with private_files(source, None, getattr(sys.stdin, "buffer", None)) as (local_source, _):
         proposed = propose_for_file(local_source, na=typed_options.get("na", ()), **reading)
+        exposed = exposure_of_proposal(local_source, proposed, least, reading)
     if as_json:
-        answer(proposed.as_data(least))
+        counts = None if exposed is None else exposed.as_data()
+        answer({**proposed.as_data(least), "exposure": counts})
     else:
-        print_text(proposed.to_toml(least, nominal=names_in(nominal), **reading))
+        sentences = () if exposed is None else exposed.sentences
+        print_text(
+            proposed.to_toml(least, nominal=names_in(nominal), **reading)
+            + "".join(f"\n{comment(sentence)}" for sentence in sentences)
+            + ("\n" if sentences else "")
+        )
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def schema(as_json: AsJson = False) -> None:
     """Print the JSON Schema of a file of settings."""
     from microagg.release.settings_schema import settings_schema
@@ -216,7 +226,7 @@ def schema(as_json: AsJson = False) -> None:
     answer(settings_schema())
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def repeat(
     manifest: Annotated[Path, typer.Argument(help="The internal manifest of a release.")],
     source: Annotated[Path, typer.Argument(help="The table that the release was made from.")],
@@ -243,12 +253,12 @@ def repeat(
     """Make a release again from its internal manifest and the original table. Exit code 3 if it is
     not the same; nothing is written then.
     """
-    from microagg.cli import show
+    from microagg.cli import terminal
     from microagg.studies.repeating import repeat_file
 
     target = Path(written)
     watch(target, verified=True)
-    with show.progress("grouping records") as progress:
+    with terminal.progress("grouping records") as progress:
         release = repeat_file(
             manifest,
             source,
@@ -264,7 +274,7 @@ def repeat(
     _end_with(release, target, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to write the demo's files.")] = Path(
         "microagg-demo"
@@ -273,7 +283,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Anonymize a table of made-up people from start to finish."""
-    from microagg.cli import show
+    from microagg.cli import show, terminal
     from microagg.pipeline.files import anonymize_file
     from microagg.problem.problem import checked_k
     from microagg.studies.demonstration import ASKED, RESIDENTS, prepare_demonstration
@@ -283,7 +293,7 @@ def demo(
     watch(target, verified=True)
     if not as_json:
         show.demo_intro(source, target, least, ASKED)
-    with show.progress("grouping records") as progress:
+    with terminal.progress("grouping records") as progress:
         release = anonymize_file(source, target, least, seed=1, progress=progress, **ASKED)
 
     def show_more() -> None:
@@ -293,7 +303,7 @@ def demo(
     _end_with(release, target, show_more, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 def clean(
     folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
     as_json: AsJson = False,
@@ -322,11 +332,11 @@ def _end_with(
     """Show what was written; a search that was stopped by hand still ends with the code of
     Ctrl-C.
     """
-    from microagg.cli import show
+    from microagg.cli import documents, show
     from microagg.cli.releasing import end_of, places_of_release
 
     if as_json:
-        from microagg.cli import documents
+        from microagg.cli import documents, show
 
         answer(documents.release(release, places_of_release(target)))
     else:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.cli.app import AsJson, Dask, answer, app
-from microagg.cli.options import NO_K, names_in, said_of_file, takes_settings
+from microagg.cli.app import AsJson, CommandWithPanels, Dask, answer, app
+from microagg.cli.options import NO_K, names_in, reading_options_in, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
@@ -47,7 +47,7 @@ Columns = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings(
     "k",
     "quasi",
@@ -71,12 +71,12 @@ def check(
     """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are
     not. Exit code 3 if it is not.
     """
-    from microagg.cli import documents, show
+    from microagg.cli import documents, show_studies
     from microagg.files.reading import read_table
     from microagg.guarantees.check import check as check_table
     from microagg.table.patterns import expand_names
 
-    typed_options = settled(typed_options, source, said_of_file(typed_options))
+    typed_options = settled(typed_options, source, reading_options_in(typed_options))
     reading = typed_options.pop("reading", {})
     column_options = column_settings(
         **{name: typed_options[name] for name in MEANINGS if name in typed_options}
@@ -90,11 +90,11 @@ def check(
     if as_json:
         answer(documents.anonymity(classes, columns))
     else:
-        show.anonymity(classes, columns)
+        show_studies.anonymity(classes, columns)
     raise typer.Exit(0 if classes.holds else 3)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings("stratum", "unit", *MEANINGS, "hierarchy", "reading", beside=OF_A_RELEASE)
 def assess(
     original: Annotated[Path, typer.Argument(help=f"The original table: {known_suffixes()}.")],
@@ -128,7 +128,7 @@ def assess(
     """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows
     it saves: use --key, or anonymize with --keep-order.
     """
-    from microagg.cli import show
+    from microagg.cli import show_studies, terminal
     from microagg.studies.assess import assess_files
 
     of_file = {name: typed_options.pop(name, None) for name in OF_A_RELEASE}
@@ -138,7 +138,7 @@ def assess(
         name: names_in(typed) if typed is not None else list(of_file[name] or ())
         for name, typed in (("quasi", quasi), ("confidential", confidential), ("keep", keep))
     }
-    with show.progress("measuring") as progress:
+    with terminal.progress("measuring") as progress:
         assessment = assess_files(
             original,
             release,
@@ -157,10 +157,10 @@ def assess(
     if as_json:
         answer(assessment.as_data())
     else:
-        show.assessment(assessment)
+        show_studies.assessment(assessment)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings(*(name for name in Settings.parameters() if name not in NOT_SHARED), beside=["k"])
 def compare(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
@@ -196,7 +196,7 @@ def compare(
     """Anonymize a table with many methods and values of k, and show which lose least at which
     risk.
     """
-    from microagg.cli import show
+    from microagg.cli import show_studies, terminal
     from microagg.drawing.canvas import check_picture_place
     from microagg.studies.compare import compare as compare_methods
 
@@ -207,7 +207,7 @@ def compare(
         raise InputError(NO_K)
     if plot is not None:
         check_picture_place(plot)
-    with show.progress("comparing") as progress:
+    with terminal.progress("comparing") as progress:
         done = compare_methods(
             source,
             ks=ks,
@@ -221,17 +221,17 @@ def compare(
             engine=dask,
             state=state,
             progress=progress,
-            **settled(typed_options, source, said_of_file(typed_options)),
+            **settled(typed_options, source, reading_options_in(typed_options)),
         )
     if plot is not None:
         done.draw(plot)
     if as_json:
         answer(done.as_data())
     else:
-        show.comparison(done, plot)
+        show_studies.comparison(done, plot)
 
 
-@app.command()
+@app.command(cls=CommandWithPanels)
 @takes_settings("k", "quasi", "scale", *MEANINGS, "importance", "hierarchy", "missing", "reading")
 def bound(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
@@ -252,17 +252,17 @@ def bound(
     """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close
     the best grouping found comes to it.
     """
-    from microagg.cli import documents, show
+    from microagg.cli import documents, show, terminal
     from microagg.studies.bounding import bound_file
 
     watch(save)
     settings = Settings.of(
-        **settled(typed_options, source, said_of_file(typed_options)),
+        **settled(typed_options, source, reading_options_in(typed_options)),
         effort="prove",
         time_limit=time_limit,
         seed=seed,
     )
-    with show.progress("proving") as progress:
+    with terminal.progress("proving") as progress:
         result = bound_file(source, settings, certificate=save, progress=progress)
     if as_json:
         answer(documents.bounded(result, save))
@@ -272,7 +272,7 @@ def bound(
         sys.exit(STOPPED)
 
 
-@app.command("verify-bound")
+@app.command("verify-bound", cls=CommandWithPanels)
 def verify_bound(
     certificate: Annotated[
         Path, typer.Argument(help="A certificate written by `microagg bound --save`.")

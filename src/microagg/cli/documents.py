@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.cli.options import as_option
 from microagg.guarantees.suppression import as_data as suppression_as_data
+from microagg.release.verdict import verdict_of
 from microagg.table.schema import Role
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def release(done: Release, written: Mapping[str, Path | Url | None]) -> dict[str
         "bound": manifest["bound"],
         "all_columns": manifest.get("all_columns"),
         "may_identify": manifest.get("may_identify"),
+        "verdict": verdict_of(done.notes, as_option).as_data(),
         "notes": [note.render(as_option) for note in done.notes],
         "note_data": [note.as_data(as_option) for note in done.notes],
     }
@@ -109,6 +111,7 @@ def bounded(result: Bounded, certificate: Path | None) -> dict[str, Any]:
             "IL": result.bound.il,
             "SSE": result.bound.sse,
             "optimal": result.bound.optimal,
+            "optimal_by_solver": result.bound.solver_optimal,
             "gap": result.bound.gap(result.labels),
         },
         "stopped": result.stopped,

@@ -10,7 +10,7 @@ import ast
 import re
 import shlex
 
-from microagg.cli.options import OUT, flag_of
+from microagg.cli.options import flag_of
 from microagg.files.formats import reading_options
 from microagg.release.settings import Settings
 
@@ -28,22 +28,22 @@ def as_typed(sentence: str) -> str:
 
     known = {*Settings.parameters(), *reading_options()}
 
-    def of_column(found: re.Match[str]) -> str:
-        name, column, value = found.groups()
+    def of_column(match: re.Match[str]) -> str:
+        name, column, value = match.groups()
         if name == "writing":
-            return f"{flag_of(OUT + column)} {value.strip(QUOTES)}"
+            return f"{flag_of('out_' + column)} {value.strip(QUOTES)}"
         return (
             f"{flag_of(name)} {column}={value.strip(QUOTES)}"
             if name in Settings.parameters()
-            else found[0]
+            else match[0]
         )
 
-    def of_names(found: re.Match[str]) -> str:
-        return f"{flag_of(found[1])} {found[2]}" if found[1] in Settings.parameters() else found[0]
+    def of_names(match: re.Match[str]) -> str:
+        return f"{flag_of(match[1])} {match[2]}" if match[1] in Settings.parameters() else match[0]
 
-    def option(found: re.Match[str]) -> str:
-        name, word, number = found.groups()
-        return f"{flag_of(name)} {word or number}" if name in known else found[0]
+    def option(match: re.Match[str]) -> str:
+        name, word, number = match.groups()
+        return f"{flag_of(name)} {word or number}" if name in known else match[0]
 
     sentence = re.sub(r"\brename=(\{.*?\})(?=[,.;]? )", _typed_renames, sentence)
     sentence = re.sub(
@@ -54,10 +54,10 @@ def as_typed(sentence: str) -> str:
     return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|(\d+(?:\.\d+)?))", option, sentence)
 
 
-def _typed_renames(found: re.Match[str]) -> str:
+def _typed_renames(match: re.Match[str]) -> str:
     """New names as options, each a word for a shell."""
     try:
-        names = ast.literal_eval(found[1])
+        names = ast.literal_eval(match[1])
         return " ".join(f"--rename {shlex.quote(f'{old}={new}')}" for old, new in names.items())
     except (ValueError, SyntaxError, AttributeError):
-        return found[0]
+        return match[0]

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from microagg.cli import documents, show
+from microagg.cli import documents, show, show_plans, terminal
 from microagg.cli.app import answer, is_output_closed
 from microagg.errors import InputError, MicroaggError
 from microagg.files.stores.locations import Url, parse_location
@@ -66,7 +66,7 @@ def release_of(
 ) -> None:
     """Make a release, write it or give it out, and show what was done."""
     _check_places(source, options)
-    with show.progress("grouping records") as progress:
+    with terminal.progress("grouping records") as progress:
         release = anonymize_file(
             source,
             local_target,
@@ -101,7 +101,6 @@ def dry_run_of(
     source: Path, local_target: str | Path, settings: Settings, options: AnonymizeOptions
 ) -> None:
     """Show what a release would be, without making it."""
-    from microagg.cli import show_plans
     from microagg.pipeline.dry_run import dry_run_file
 
     _check_places(source, options)
@@ -156,12 +155,12 @@ def _give_out(release: Release, path: Path, options: AnonymizeOptions) -> None:
                     f"{str(error).rstrip('.')}; the table was not given out."
                 ) from None
     hand_over(path, sys.stdout.buffer, manifest=options.manifest, public=options.public_manifest)
-    with show.on_standard_error():
+    with terminal.on_standard_error():
         show.release(release, None)
         show.reports(options.report)
         for what, written in (("internal", options.manifest), ("public", options.public_manifest)):
             if written is not None:
-                show.out.print(
+                terminal.out.print(
                     f"{what:<12}{written}{' (do not publish)' if what == 'internal' else ''}"
                 )
     if options.manifest is None:

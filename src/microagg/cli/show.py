@@ -1,79 +1,38 @@
-"""Terminal output of the command line: plain sentences and small tables."""
+"""Terminal output on releases: proposals, summaries, bounds and the demonstration."""
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from microagg.bounds.bound import OF_MIXED, Bound
-from microagg.cli.bar import Bar
+from microagg.cli import terminal
 from microagg.cli.messages import as_typed
 from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
-from microagg.formatting import counted, number, printable, promised_beside, with_unit
-from microagg.guarantees.k import Anonymity
-from microagg.guarantees.suppression import Suppression
-from microagg.kernels.compiling import on_first_compile
-from microagg.methods.families import by_family
-from microagg.methods.method import Method
+from microagg.formatting import number, printable, promised_beside
 from microagg.proposal.column_text import shell_list
 from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
 from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
-from microagg.release.report.claims import on_all_columns, on_naming
-from microagg.release.report.terminal import size_bars
+from microagg.release.report.claims import on_naming
+from microagg.release.report.front_text import NARROW, WIDE, front_lines, shown_beside, wrapped
+from microagg.release.report.summary import headline_of
 from microagg.release.saving import report_paths
 from microagg.release.settings import Settings
 from microagg.release.strata import class_columns
-from microagg.studies.assess import Assessment
 from microagg.studies.bounding import Bounded
-from microagg.studies.compare import Comparison
-from microagg.studies.reproduce import Reproduced, count_verdicts
-from microagg.studies.verdicts import AGREEING
 from microagg.table.schema import Role
 
+UNWRAPPED = 1_000_000
 CHANGED = 30  # columns of which is told what became of their cells
-
-
-class Terminal(Console):
-    """A console that shows names of columns and files to the letter, but lets none of them steer
-    the terminal.
-    """
-
-    def render_str(self, text: str, **options: Any) -> Any:
-        return super().render_str(printable(text), **options)
-
-
-out = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err = Terminal(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
-
-
-def progress(what: str) -> Bar:
-    """Show a progress bar on standard error during work; nothing without a terminal."""
-    on_first_compile(
-        lambda: err.print("compiling for this machine: this first run takes longer ...")
-    )
-    return Bar(what, err)
-
-
-@contextlib.contextmanager
-def on_standard_error() -> Iterator[None]:
-    """Show on standard error what would be shown on standard output, which holds a table."""
-    global out
-    usual, out = out, err
-    try:
-        yield
-    finally:
-        out = usual
 
 
 def proposal(
@@ -87,15 +46,15 @@ def proposal(
     """Print what is proposed for the columns of a file, and the command that confirms it; returns
     the sentence that ends the command.
     """
-    out.print(proposed.as_rich_table())
+    terminal.out.print(proposed.as_rich_table())
     for question in (*proposed.questions, *proposed.on_rules):
-        out.print(f"\n{as_typed(str(question))}")
+        terminal.out.print(f"\n{as_typed(str(question))}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
-    out.print("\nRoles proposed from names, types and counts. If they are right, run:")
+    terminal.out.print("\nRoles proposed from names, types and counts. If they are right, run:")
     # a shell reads it: rich would fold it or take brackets for its own
     print(printable(f"  {proposed.command(source, target, k, nominal=nominal, **reading)}\n"))
-    out.print(
+    terminal.out.print(
         "Or correct it as a file: `microagg propose` writes it as one, and --config takes it."
     )
     return why_stopped(proposed)
@@ -112,87 +71,86 @@ def why_stopped(proposed: Proposal) -> str:
 
 
 def release(done: Release, target: Path | Url | None) -> None:
-    """The honest summary of a release; without a target it was given out on standard output."""
+    """Show the first page of a release in a dozen lines, then how it was made and where it is.
+
+    Without a target it was given out on standard output.
+    """
     manifest, classes = done.manifest, done.anonymity
     settings = manifest["settings"]
-    params = ", ".join(
-        f"{name}={value}" for name, value in settings["params"].items() if value is not None
-    )
-    largest = int(classes.sizes.max())
-    out.print(
-        f"{manifest['records']:,} records in {len(classes.sizes):,} classes of "
-        f"{classes.sizes.min():,} to {largest:,}."
-    )
-    for bar in size_bars(classes.sizes):
-        out.print(bar)
-    refined = ", refined" if settings["refine"] else ""
-    out.print(
-        f"method      {settings['method']}{f' ({params})' if params else ''}{refined}, "
-        f"scale {settings['scale']}"
-    )
-    for sentence in manifest["chosen"]:
-        out.print(f"            {sentence}")
-    if done.stopped is not None:
-        out.print(
-            f"            stopped early ({done.stopped}) at a checkpoint; this is the "
-            f"best grouping found until then"
-        )
-    units = "standardised" if settings["scale"] == "zscore" else f"scale {settings['scale']}"
-    out.print(
-        f"loss        IL = {done.loss['IL']:.4f} % of the variation, SSE = "
-        f"{done.loss['SSE']:.4f} ({units})"
-    )
+    terminal.out.print(f"{headline_of(manifest, classes.sizes)}.")
+    front = done.front_page(as_option)
+    for line in front_lines(front, _width()):
+        terminal.out.print(line)
+    terminal.out.print()
+    _method(done, settings)
     if "IL_within" in done.loss:
-        out.print(
-            f"            {done.loss['IL_within']:.4f} % within groups, which is what "
-            f"groups are searched by; the rest is rounding, weights, "
-            "modes, medians and gaps"
-        )
-    if "IL_zscore" in done.loss:
-        out.print(f"            {done.loss['IL_zscore']:.4f} % on standardised columns (z-scores)")
+        row("grouping", f"Loss from grouping alone: {done.loss['IL_within']:.4f} %.")
     if done.is_mixed:
         changes(done.changes)
     if done.bound is not None:
         bound(done.bound, done.labels, done.settings)
-    what = (
-        "each combination of"
-        if classes.scope == "record"
-        else "each value of every single column among"
+    what = "combination of" if classes.scope == "record" else "value of every single column among"
+    columns = ", ".join(class_columns(done.schema, done.settings))
+    row(
+        "guarantee",
+        f"verified on the written file: {settings['k']} or more records share each {what} "
+        f"{columns}",
     )
-    out.print(
-        f"guarantee   verified on the written file: {settings['k']} or more records share {what}"
-    )
-    out.print(f"            {', '.join(class_columns(done.schema, done.settings))}")
     for finding in classes.findings:
-        out.print(
-            f"            every class {finding.requirement} (worst class: {number(finding.worst)})"
-        )
+        row("", f"every class {finding.requirement} (worst class: {number(finding.worst)})")
     if done.settings.unit is not None:
-        out.print(
-            "            (units were counted by the withheld column; it does not protect "
-            "against somebody who knows a whole household)"
-        )
-    if claim := on_all_columns(manifest):
-        out.print(f"beyond it   {claim}")
-    dropped = done.schema.names(Role.IDENTIFIER, Role.UNIT)
+        row("", "Households were counted before their number was removed.")
     if manifest.get("may_identify"):
-        out.print(f"names       {on_naming(manifest)}")
-    if dropped:
-        out.print(f"dropped     {', '.join(dropped)}")
-    for note in done.notes:
-        out.print(f"note        {note.render(as_option)}")
+        row("names", on_naming(manifest))
+    if dropped := done.schema.names(Role.IDENTIFIER, Role.UNIT):
+        row("dropped", ", ".join(dropped))
+    for note in shown_beside(done.notes, front, as_option):
+        row("note", note)
     if target is None:
         return
     internal, public = manifest_paths(target)
     beside = sidecar_of(target)  # there if the format cannot hold all labels
     labelled = beside.exists() if isinstance(beside, Path) else beside.size() is not None
-    out.print(f"written     {target}, {public}{f', {beside}' if labelled else ''}")
-    out.print(f"internal    {internal} (do not publish: it holds the seed and the scaling)")
+    row("written", f"{target}, {public}{f', {beside}' if labelled else ''}")
+    row("internal", f"{internal} (keep private: it could help undo the protection)")
+
+
+def _method(done: Release, settings: Mapping[str, Any]) -> None:
+    """Show how groups were formed, and the loss to four digits."""
+    set_params = (
+        f"{name}={value}" for name, value in settings["params"].items() if value is not None
+    )
+    params = ", ".join(set_params)
+    refined = ", refined" if settings["refine"] else ""
+    row(
+        "method",
+        f"{settings['method']}{f' ({params})' if params else ''}{refined}, scale "
+        f"{settings['scale']}",
+    )
+    for sentence in done.manifest["chosen"]:
+        row("", sentence)
+    if done.stopped is not None:
+        row("", f"stopped early ({done.stopped}); this is the best grouping until then")
+    units = "standardised" if settings["scale"] == "zscore" else f"scale {settings['scale']}"
+    row("IL", f"{done.loss['IL']:.4f} %, SSE = {done.loss['SSE']:.4f} ({units})")
+    if "IL_zscore" in done.loss:
+        row("", f"{done.loss['IL_zscore']:.4f} % on standardised columns (z-scores)")
+
+
+def row(name: str, text: str) -> None:
+    """Print a text under its name, wrapped by words with a hanging indent on a terminal."""
+    for line in wrapped(name, text, _width()):
+        terminal.out.print(line)
+
+
+def _width() -> int:
+    """Return the width to wrap to; what goes to a file or another program is not wrapped."""
+    return min(max(terminal.out.width, NARROW), WIDE) if terminal.out.is_terminal else UNWRAPPED
 
 
 def changes(columns: Mapping[str, Change]) -> None:
     """Show the changed cells of each column. Internal: do not publish."""
-    out.print(f"cells       {sentence_on_changes(columns)}")
+    terminal.out.print(f"cells       {sentence_on_changes(columns)}")
     shown = Table(
         "",
         "column",
@@ -205,24 +163,26 @@ def changes(columns: Mapping[str, Change]) -> None:
     )
     for name, _, unchanged, moved, gaps in list(rows_of_changes(columns))[:CHANGED]:
         shown.add_row(" " * 10, name, f"{unchanged} %", moved, gaps)
-    out.print(shown)
+    terminal.out.print(shown)
     if len(columns) > CHANGED:
-        out.print(f"            ... and {len(columns) - CHANGED:,} more columns.")
+        terminal.out.print(f"            ... and {len(columns) - CHANGED:,} more columns.")
 
 
 def bounded(result: Bounded, certificate: Path | None) -> None:
     """A bound and the grouping that was found while proving it."""
-    out.print(
+    terminal.out.print(
         f"loss        IL = {result.loss['IL']:.4f} % of the variation, for the best grouping found"
     )
     bound(result.bound, result.labels)
     if result.stopped is not None:
-        out.print(
+        terminal.out.print(
             f"            stopped early ({result.stopped}); with more time the gap may shrink"
         )
     if certificate is not None:
-        out.print(f"internal    {certificate} (do not publish: it holds a number for each record)")
-        out.print(
+        terminal.out.print(
+            f"internal    {certificate} (do not publish: it holds a number for each record)"
+        )
+        terminal.out.print(
             f"            it proves {result.bound.certified_il:.4f} %; check it with "
             f"`microagg verify-bound`"
         )
@@ -230,229 +190,43 @@ def bounded(result: Bounded, certificate: Path | None) -> None:
 
 def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
     """Show the lower bound on the loss of any grouping, and the gap of these groups."""
-    out.print(
+    terminal.out.print(
         f"bound       no grouping into groups of {proven.k} or more can lose less than "
         f"{proven.il:.4f} % (proven)"
     )
     gap = proven.gap(labels)
     if proven.optimal and gap < 1e-6:
-        out.print("            optimal: this grouping reaches the bound, before values are rounded")
+        terminal.out.print(
+            "            optimal: this grouping reaches the bound, before values are rounded"
+        )
+    elif proven.solver_optimal and gap < 1e-6:
+        terminal.out.print(
+            "            optimal by the solver's word: a certificate proves "
+            f"{proven.certified_il:.4f} %"
+        )
     else:
-        out.print(
+        terminal.out.print(
             f"            this grouping is within {number(gap)} % of the bound, before "
             f"values are rounded"
         )
     if proven.mixed:
-        out.print(f"            {OF_MIXED}")
+        terminal.out.print(f"            {OF_MIXED}")
     if settings is not None and (beside := promised_beside(settings.as_data())):
-        out.print(f"            the bound is for k alone: {beside}")
+        terminal.out.print(f"            the bound is for k alone: {beside}")
     if settings is not None and settings.cap:
-        out.print("            both are of the capped values, and so is a certificate")
+        terminal.out.print("            both are of the capped values, and so is a certificate")
 
 
 def reports(path: Path | None) -> None:
     """Where the reports were written."""
     if path is not None:
         internal, public = report_paths(path)
-        out.print(f"report      {public}; do not publish {internal}")
-
-
-def assessment(result: Assessment) -> None:
-    """All figures of a release, loss first."""
-    pair = result.pair
-    out.print(
-        f"{len(pair.original):,} records, matched by {result.matched_by}; "
-        f"{result.classes:,} classes, "
-        f"the smallest with {counted(result.smallest_class, 'record')}."
-    )
-    for side, title in (("loss", "What was lost"), ("risk", "What an intruder gains")):
-        shown = Table(
-            "measure",
-            "figure",
-            "better",
-            "what 0 means",
-            box=None,
-            pad_edge=False,
-            title_justify="left",
-        )
-        for measure, figure in result.figures:
-            if measure.side == side:
-                better = "lower" if measure.lower_is_better else "higher"
-                shown.add_row(
-                    measure.title, with_unit(figure.value, measure.unit), better, measure.zero_means
-                )
-        out.print(f"\n{title}")
-        Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    for note in result.notes:
-        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
-
-
-def comparison(done: Comparison, plot: Path | None) -> None:
-    """Every method and k, those that no other beats in both loss and risk marked."""
-    front = set(map(id, done.front))
-    shown = Table(
-        "", "method", "k", done.loss.title, done.risk.title, "seconds", box=None, pad_edge=False
-    )
-    for row in done.rows:
-        if row.error:
-            shown.add_row("", row.method, str(row.k), row.error, "", "")
-            continue
-        figures = (
-            with_unit(row.figures[measure.name], measure.unit) for measure in (done.loss, done.risk)
-        )
-        best = "*" if id(row) in front else ""
-        method = row.method if row.k_anonymous else f"{row.method} (not k-anonymous)"
-        shown.add_row(best, method, str(row.k), *figures, f"{row.seconds:.1f}")
-    Terminal(highlight=False, markup=False, width=None if out.is_terminal else 160).print(shown)
-    out.print(
-        "\n* Pareto front: no other k-anonymous release is at least as good in both loss "
-        "and risk and better in one"
-    )
-    if plot is not None:
-        out.print(f"written     {plot}")
-
-
-def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
-    """Show whether a table is k-anonymous, l-diverse and t-close, and where it is not."""
-    names = ", ".join(quasi)
-    classes = f"{len(result.sizes):,} classes"
-    if result.suppression is not None:
-        _suppression(result.suppression)
-    if not result.too_small.any():
-        out.print(f"yes: {result.k} or more records share each combination of {names}.")
-        if len(result.sizes):
-            out.print(f"{classes}; the smallest has {result.sizes.min():,} records.")
-    else:
-        records = int(result.sizes[result.too_small].sum())
-        out.print(
-            f"no: {int(result.too_small.sum()):,} of {classes} in {names} have fewer than "
-            f"{result.k} records "
-            f"({records:,} records in total).",
-        )
-    if result.counted_by == "bits":
-        out.print(
-            "counted by bits: 0 and -0, and NaN and missing values, are in different "
-            "classes, because some programs "
-            "tell them apart."
-        )
-    for finding in result.findings:
-        about = f"{finding.requirement} (worst class: {number(finding.worst)})"
-        if finding.holds:
-            out.print(f"yes: every class {about}.")
-        else:
-            out.print(
-                f"no: {int(finding.failing.sum()):,} of {classes} fail the requirement "
-                f"that every class {about}."
-            )
-    if not result.holds:
-        _failing_classes(result, rows)
-    for note in result.notes:
-        out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
-
-
-def _suppression(counts: Suppression) -> None:
-    """Counts of suppressed rows and cells, and whether k holds if a blank fits any value."""
-    cells = ", ".join(f"{name} {count:,}" for name, count in counts.columns.items())
-    out.print(
-        f"suppressed: {counted(counts.rows, 'whole record')}, set aside; "
-        f"{counted(counts.cells, 'cell')} of other records{f' ({cells})' if cells else ''}."
-    )
-    if not counts.cells:
-        return
-    smallest = counts.smallest or 0
-    if counts.holds:
-        out.print(
-            f"yes, if a suppressed cell fits any value: {smallest:,} or more records fit "
-            f"each record."
-        )
-    else:
-        out.print(
-            f"no, even if a suppressed cell fits any value: fewer than {counts.k} records "
-            f"fit those of {counts.failing:,} classes."
-        )
-    out.print("If a suppressed cell is a value of its own:")
-
-
-def _failing_classes(result: Anonymity, rows: int) -> None:
-    """Where to look: sizes and row numbers, never values."""
-    failing = result.failing
-    shown = Table(
-        "class size", "one of its rows", *(["fails"] if result.findings else []), box=None
-    )
-    for position in failing[:rows]:
-        cells = [str(result.sizes[position]), str(result.first_rows[position])]
-        if result.findings:
-            misses = ["k"] if result.too_small[position] else []
-            misses += [
-                f"{f.guarantee} of {f.column}" for f in result.findings if f.failing[position]
-            ]
-            cells.append(", ".join(misses))
-        shown.add_row(*cells)
-    out.print(shown)
-    if len(failing) > rows:
-        out.print(f"... and {len(failing) - rows:,} more.")
-
-
-def methods(chosen: Sequence[Method]) -> None:
-    """The registry as tables, family by family."""
-    console = Console(highlight=False, width=None if out.is_terminal else 200)
-    for title, members in by_family(chosen):
-        shown = Table(
-            "method",
-            "year",
-            "what it does",
-            "good for",
-            "complexity",
-            "source",
-            box=None,
-            pad_edge=False,
-        )
-        shown.columns[0].no_wrap = True
-        for method in members:
-            year = "" if method.year is None else str(method.year)
-            shown.add_row(
-                method.name, year, method.summary, method.good_for, method.complexity, method.source
-            )
-        console.print(f"\n[bold]{title}[/bold]")
-        console.print(shown)
-
-
-def method(chosen: Method) -> None:
-    """One method with all that the registry knows."""
-    for field, value in method_as_data(chosen).items():
-        if field != "parameters":
-            out.print(f"{field:<13} {value}")
-    for parameter in chosen.parameters:
-        out.print(
-            f"parameter     {parameter.name} = {parameter.default} "
-            f"({parameter.describes}): {parameter.help}",
-        )
-
-
-def method_as_data(chosen: Method) -> dict[str, Any]:
-    """Return the registry entry of a method as plain data."""
-    largest = chosen.largest_group(10, 10_000)
-    return {
-        "name": chosen.name,
-        "family": chosen.family,
-        "source": chosen.source,
-        "text": chosen.text,
-        "year": chosen.year,
-        "good for": chosen.good_for,
-        "summary": chosen.summary,
-        "complexity": chosen.complexity,
-        "largest_group": f"{largest} for k = 10" if largest else "no bound",
-        "seeded": chosen.seeded,
-        "parameters": [
-            {"name": p.name, "default": p.default, "takes": p.describes, "help": p.help}
-            for p in chosen.parameters
-        ],
-    }
+        terminal.out.print(f"report      {public}; do not publish {internal}")
 
 
 def demo_intro(source: Path, target: Path, k: int, settings: Mapping[str, Any]) -> None:
     """Show the command of the demonstration as a user would type it."""
-    out.print(
+    terminal.out.print(
         f"{source} holds 1,000 made-up people: categories, levels with an order, dates, "
         f"numbers, and gaps in them. "
         "The demo runs this command:\n"
@@ -467,7 +241,7 @@ def demo_intro(source: Path, target: Path, k: int, settings: Mapping[str, Any]) 
         else:
             options.append(f"--{name} {value if isinstance(value, str) else shell_list(value)}")
     paths = f"{shlex.quote(str(source))} {shlex.quote(str(target))}"
-    out.print(f"  microagg anonymize {paths} --k {k} {' '.join(options)}\n")
+    terminal.out.print(f"  microagg anonymize {paths} --k {k} {' '.join(options)}\n")
 
 
 def before_and_after(source: Path, target: Path, done: Release) -> None:
@@ -478,80 +252,27 @@ def before_and_after(source: Path, target: Path, done: Release) -> None:
     # one identifier is enough to see that they are gone, and narrow enough for a terminal
     before = read_table(source).select([*done.settings.identifier[:1], *after.column_names])
     group = np.flatnonzero(done.labels == done.labels[0])[:5]
-    out.print("\nOne group, before and after (in the written file the rows are shuffled):")
+    terminal.out.print("\nOne group, before and after (in the written file the rows are shuffled):")
     for table in (before, after):
-        out.print()
+        terminal.out.print()
         shown = Table(*table.column_names, box=None)
         for row in table.take(group).to_pylist():
             shown.add_row(*("–" if value in (None, "") else str(value) for value in row.values()))
-        out.print(shown)
+        terminal.out.print(shown)
 
 
 def first_page(done: Release) -> None:
     """The first part of the internal report, as a data-protection officer reads it."""
-    out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
-    out.print(done.first_page(as_option))
-    out.print("\nThe whole report as a page: add --report report.html to the command above.")
+    terminal.out.print(f"\n{'─' * 20} the first page of the report {'─' * 20}\n")
+    terminal.out.print(done.first_page(as_option))
+    terminal.out.print(
+        "\nThe whole report as a page: add --report report.html to the command above."
+    )
 
 
 def cleaned(done: Sequence[str]) -> None:
     """Show the result of cleaning a folder in which runs had been killed."""
     for sentence in done:
-        out.print(f"{sentence}.")
+        terminal.out.print(f"{sentence}.")
     if not done:
-        out.print("Nothing was left over by runs that were killed.")
-
-
-def reproduction(cells: Sequence[Reproduced]) -> None:
-    """Published against obtained."""
-    shown = Table(
-        "source",
-        "data",
-        "method",
-        "k",
-        "measure",
-        "published",
-        "obtained",
-        "verdict",
-        "note",
-        box=None,
-    )
-    colours = dict.fromkeys(AGREEING, "green") | {
-        "lower": "cyan",
-        "higher": "yellow",
-        "not at hand": "yellow",
-    }
-    for cell in cells:
-        figure = cell.published
-        obtained = "" if cell.obtained is None else f"{cell.obtained:.{figure.decimals + 1}f}"
-        obtained += f" ± {cell.error:.2g}" if cell.error else ""
-        label = f"{figure.method} {figure.params}".strip()
-        verdict = (
-            f"[{colours[cell.verdict]}]{cell.verdict}[/]"
-            if cell.verdict in colours
-            else cell.verdict
-        )
-        printed = f"{figure.value:.{figure.decimals}f}"
-        note = figure.note if cell.verdict not in AGREEING else ""
-        if cell.common is not None:
-            note = f"on raw data; {cell.common:.4f} on z-scores. {note}"
-        if cell.squared is not None:
-            note = f"{cell.squared:.4f} with squared costs. {note}"
-        shown.add_row(
-            figure.source,
-            figure.dataset,
-            label,
-            str(figure.k),
-            figure.measure,
-            printed,
-            obtained,
-            verdict,
-            note,
-        )
-    Console(highlight=False, width=None if out.is_terminal else 200).print(shown)
-    counts = count_verdicts(cells)
-    out.print(
-        "\n"
-        + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-        + f" of {len(cells)} figures."
-    )
+        terminal.out.print("Nothing was left over by runs that were killed.")

@@ -20,8 +20,8 @@ _FIRST_DAY, _LAST_DAY = -7_305, 20_088  # 1950 to 2024, counted from 1970
 
 
 def companies(n: int = 1000, seed: int = 1) -> pa.Table:
-    """Return a table of n made-up companies with heavy tails: turnover, assets and profit in thousands,
-    employees.
+    """Return a table of n made-up companies with heavy tails: turnover, assets and profit in
+    thousands, employees.
 
     company names them; sector is a code, region a category, founded a date; assets and exports have
     gaps; profit can be negative and is confidential.

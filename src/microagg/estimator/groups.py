@@ -124,7 +124,7 @@ def _with_unknown(space: Space) -> Space:
             nodes = np.vstack([column.nodes, column.nodes[:1]])
             column = replace(column, nodes=nodes, blends={**blends, count: shares})
         columns.append(column)
-    return Space(space.scale, tuple(columns), space.turning)
+    return Space(space.scale, tuple(columns), space.rotation)
 
 
 _Read = tuple[np.ndarray, np.ndarray]

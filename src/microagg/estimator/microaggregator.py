@@ -35,7 +35,8 @@ from microagg.release.true_values import (
 from microagg.release.weighting import weighted, weighting_of
 from microagg.table.aggregate import aggregated
 from microagg.table.aggregates import coarse_columns
-from microagg.table.columns.frames import column_facts, of_used_values, to_arrow
+from microagg.table.columns.frames import column_facts, to_arrow
+from microagg.table.columns.used_categories import of_used_values
 from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
 from microagg.table.patterns import expand_names
@@ -44,8 +45,7 @@ from microagg.table.variable import Cells, missing_cells
 
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Gives each row the values that its group of at least k similar rows shares: a scikit-learn
-    transformer.
+    """A scikit-learn transformer that gives each row the values of its group of similar rows.
 
     All columns are quasi-identifying, but for those that `confidential` and `weight` name. `fit`
     finds the groups. `transform` gives a row of the fitted data, known again by a salted hash, the
@@ -72,17 +72,46 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     `random_state`: no hash can be computed beforehand or compared with that of another fit. But
     whoever holds the estimator can test whether a guessed row is one of the fitted ones.
 
-    `k`, `method`, `refine`, `scale`, `kinds`, `nominal`, `ordinal`, `importance`, `aggregate`,
-    `hierarchy`, `missing`, `special`, `na`, `precision`, `accept_risk` and `exact` are those of
-    `ma.anonymize`; `effort` is "quick" if not given, `params` has further parameters of the method.
     Ranges and generalised values, and leaving records out, are no transformation of rows: they are
     refused. Data frames keep the types of their columns; columns of a matrix are numbered from 0.
-    Gaps are allowed, infinity is not. With the same `random_state` (a whole number) the same data
-    give the same groups, whatever the number of `threads`.
+    Gaps are allowed, infinity is not.
 
-    After `fit`: `labels_` (n,), `loss_` ({"IL": …, "SSE": …}), `n_features_in_`,
-    `feature_names_in_`.
+    Parameters
+    ----------
+    k : int
+        Smallest number of fitted rows that may share their values.
+    effort : str or float, optional
+        Effort of the search, by default "quick".
+    confidential, weight : list of str and str, optional
+        Columns that are not quasi-identifying.
+    l, t, diversity, c : optional
+        Guarantees on confidential columns, as in `anonymize`.
+    params : dict, optional
+        Further parameters of the method.
+    random_state : int, optional
+        Seed. With the same one the same data give the same groups.
+    threads : int, optional
+        Number of threads. It does not change the groups.
+    method, refine, scale, kinds, nominal, ordinal, importance, aggregate, hierarchy, missing, \
+special, na, precision, accept_risk, exact : optional
+        As in `anonymize`.
 
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Group of each fitted row.
+    loss_ : dict of str to float
+        Information loss: "IL" in percent and "SSE".
+    n_features_in_, feature_names_in_
+        As in every scikit-learn transformer.
+
+    Raises
+    ------
+    InputError
+        By `fit`, if a parameter is invalid or the table cannot be grouped.
+
+    Examples
+    --------
     >>> import microagg as ma
     >>> estimator = ma.Microaggregator(k=2, random_state=0).fit([[30.0], [32.0], [60.0], [64.0]])
     >>> estimator.labels_.tolist(), estimator.transform([[32.0], [50.0]]).tolist()
@@ -153,8 +182,29 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.threads = threads
 
     def fit(self, X: Any, y: Any = None) -> Microaggregator:
-        """Find groups of at least k similar rows; `y` is ignored. What is released is verified, or
-        nothing is kept.
+        """Find groups of at least k similar rows, and verify what they release.
+
+        Parameters
+        ----------
+        X : pandas, polars or Arrow table, or array-like of shape (n, d)
+            Rows of the original.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        Microaggregator
+            The fitted estimator.
+
+        Raises
+        ------
+        InputError
+            If a parameter is invalid, or the rows cannot be grouped. Nothing is kept then.
+
+        Examples
+        --------
+        >>> Microaggregator(k=2).fit([[30.0], [32.0], [60.0], [64.0]]).labels_.tolist()
+        [0, 0, 1, 1]
         """
         table = self._checked(X, reset=True)
         frame = open_input(table)
@@ -217,12 +267,26 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The values of its own group for each row of the fitted data, those of the nearest group
-        for any other.
+        """Return the values of its group for each fitted row, those of the nearest for any other.
 
-        Only the fitted rows, all of them, make a k-anonymous table; see above for what is promised
-        of others. The result is of the kind that is given: a data frame of the same library with
-        the same index, or a matrix.
+        Only the fitted rows, all of them, make a k-anonymous table; see the class for others.
+
+        Parameters
+        ----------
+        X : pandas, polars or Arrow table, or array-like of shape (n, d)
+            Rows with the columns of the fitted ones.
+
+        Returns
+        -------
+        table or ndarray
+            Rows of the type of `X`: a data frame of the same library with the same index, or a
+            matrix.
+
+        Examples
+        --------
+        >>> estimator = Microaggregator(k=2).fit([[30.0], [32.0], [60.0], [64.0]])
+        >>> estimator.transform([[32.0], [50.0]]).tolist()
+        [[31.0], [62.0]]
         """
         check_is_fitted(self)
         table = self._checked(X, reset=False)

@@ -52,13 +52,8 @@ from microagg.table.columns.field_metadata import (
     missing_mark,
     pattern_of,
 )
-from microagg.table.columns.text_inference import (
-    INFINITE,
-    NUMBER,
-    as_same_numbers,
-    marks_of_text,
-    parsed_numbers,
-)
+from microagg.table.columns.text_inference import as_same_numbers, marks_of_text, parsed_numbers
+from microagg.table.columns.text_masks import INFINITE, NUMBER
 from microagg.table.columns.text_types import TextType, text_type_of
 from microagg.table.schema import ColumnSettings, check_duplicates
 

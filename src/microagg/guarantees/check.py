@@ -137,30 +137,13 @@ def check(
     [0]
     """
     frame = open_frame(table)
-    names, strata, hidden = (
-        list(expand_names(Names(what, "").parse(chosen), frame.columns, what))
-        for what, chosen in (("quasi", quasi), ("stratum", stratum), ("confidential", confidential))
+    names, strata, hidden, belongs = _columns_of(
+        frame.columns, quasi=quasi, stratum=stratum, confidential=confidential, unit=unit
     )
-    strata = [name for name in strata if name not in names]
-    belongs = ColumnName("unit", "", "put them together into one column first").parse(unit)
-    withheld = [] if belongs is None else [belongs]
-    for name in (*names, *strata, *hidden, *withheld):
-        if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
-            )
-    if belongs in (*names, *strata, *hidden):
-        raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
-    if not names:
-        raise InputError("name at least one quasi-identifying column.")
     column_options = column_settings(
         kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na
     )
-    for name in (*column_options.kinds, *column_options.special):
-        if name not in frame.columns:
-            raise InputError(
-                f"there is no column {name!r}; {describe_columns(name, frame.columns)}."
-            )
+    _check_known(frame.columns, *column_options.kinds, *column_options.special)
     column_options = as_labels_say(column_options, frame.to_native())
     names += strata
     k = K.parse(k)
@@ -169,7 +152,7 @@ def check(
         raise InputError(
             "l and t apply to confidential columns; name at least one with confidential."
         )
-    chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *withheld])))
+    chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *filter(None, [belongs])])))
     markers = parse_markers(suppressed)
     if markers:
         of_quasi = names[: len(names) - len(strata)]
@@ -193,6 +176,36 @@ def check(
     return replace(
         classes, findings=promise.evaluate(classes.labels, len(classes.sizes), attributes, units)
     )
+
+
+def _columns_of(
+    columns: Sequence[str],
+    *,
+    quasi: Sequence[str] | str,
+    stratum: Sequence[str] | str,
+    confidential: Sequence[str] | str,
+    unit: str | int | None,
+) -> tuple[list[str], list[str], list[str], str | None]:
+    """Return the quasi-identifying, further shared, confidential and unit columns, validated."""
+    names, strata, hidden = (
+        list(expand_names(Names(role, "").parse(chosen), columns, role))
+        for role, chosen in (("quasi", quasi), ("stratum", stratum), ("confidential", confidential))
+    )
+    strata = [name for name in strata if name not in names]
+    belongs = ColumnName("unit", "", "put them together into one column first").parse(unit)
+    _check_known(columns, *names, *strata, *hidden, *([] if belongs is None else [belongs]))
+    if belongs in (*names, *strata, *hidden):
+        raise InputError(f"column {belongs!r} was given two roles, unit and another; choose one.")
+    if not names:
+        raise InputError("name at least one quasi-identifying column.")
+    return names, strata, hidden, belongs
+
+
+def _check_known(columns: Sequence[str], *names: str) -> None:
+    """Raise if a name is none of the columns."""
+    for name in names:
+        if name not in columns:
+            raise InputError(f"there is no column {name!r}; {describe_columns(name, columns)}.")
 
 
 def _proposed(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:

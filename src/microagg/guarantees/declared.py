@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from microagg.table.declared import Declared
 from microagg.table.parameters import Choice, Flag
 
 
 @dataclass(frozen=True)
-class PartOfPromise:
+class PartOfPromise(Declared):
     """Number that is valid only together with others: `Guarantees.of` checks them."""
 
     name: str

@@ -25,9 +25,9 @@ import numpy as np
 from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.tally import Tally, entropies, over_known, tops_and_tails
-from microagg.kernels import standard
+from microagg.kernels import guarantee_tables
 
-SLACK = 10 * standard.CLOSE
+SLACK = 10 * guarantee_tables.CLOSE
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,14 @@ class Diversity:
     def ask(self, requirements: np.ndarray) -> None:
         """Write the requirement into the vector that the kernel reads."""
         if self.kind == "distinct":
-            requirements[standard.DISTINCT] = self.l
+            requirements[guarantee_tables.DISTINCT] = self.l
         elif self.kind == "entropy":
-            requirements[standard.ENTROPY] = math.log(self.l)
+            requirements[guarantee_tables.ENTROPY] = math.log(self.l)
         else:
-            requirements[standard.RECURSIVE], requirements[standard.C] = self.l, self.c or 0.0
+            requirements[guarantee_tables.RECURSIVE], requirements[guarantee_tables.C] = (
+                self.l,
+                self.c or 0.0,
+            )
 
 
 def distinct_values(counts: Tally) -> np.ndarray:

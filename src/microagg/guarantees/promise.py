@@ -16,7 +16,13 @@ from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
 from microagg.guarantees.units import LARGEST_SHARE, Units
-from microagg.kernels.standard import NO_STANDARD, NOTHING_ASKED, Standard, shortfall, shortfalls
+from microagg.kernels.guarantee_tables import (
+    NO_REQUIREMENTS,
+    NO_TABLES,
+    GuaranteeTables,
+    shortfall,
+    shortfalls,
+)
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -39,7 +45,8 @@ class Finding:
     def requirement(self) -> str:
         """Return the requirement on every class together with its column.
 
-        >>> Finding("l", "ill", "has 3 or more different values", 4.0, np.array([False])).requirement
+        >>> Finding("l", "ill", "has 3 or more different values", 4.0,
+        ...     np.array([False])).requirement
         'has 3 or more different values of ill'
         """
         return (
@@ -128,7 +135,7 @@ class Guarantees:
         self, attributes: tuple[Attribute, ...], units: Attribute | None = None
     ) -> AcceptanceTest | None:
         """Return the predicate on groups for a `Problem`; None without a requirement."""
-        return AcceptanceTest(self, self._standard(attributes, units)) if self else None
+        return AcceptanceTest(self, self._tables(attributes, units)) if self else None
 
     def check_impossible(
         self, attributes: tuple[Attribute, ...], units: Attribute | None = None
@@ -240,7 +247,7 @@ class Guarantees:
                     f"{self.name} in column {finding.column!r}; nothing was written."
                 )
 
-    def _standard(self, attributes: Sequence[Attribute], units: Attribute | None) -> Standard:
+    def _tables(self, attributes: Sequence[Attribute], units: Attribute | None) -> GuaranteeTables:
         """Build the tables of the kernel: a column for each confidential one with a requirement,
         one for the units.
         """
@@ -248,7 +255,7 @@ class Guarantees:
         if self.units is not None and units is not None:
             columns.append(units)
         codes = [column.codes for column in columns]
-        return self.standard_of(
+        return self.tables_of(
             np.column_stack(codes),
             [column.kind for column in columns],
             [column.known for column in columns],
@@ -256,7 +263,7 @@ class Guarantees:
             with_units=units is not None,
         )
 
-    def standard_of(
+    def tables_of(
         self,
         codes: np.ndarray,
         kinds: Sequence[Kind],
@@ -264,7 +271,7 @@ class Guarantees:
         counts: Sequence[np.ndarray],
         *,
         with_units: bool,
-    ) -> Standard:
+    ) -> GuaranteeTables:
         """Build the tables of the kernel from codes.
 
         Each column has a kind, a number of values that are not missing, and counts of its codes in
@@ -274,7 +281,7 @@ class Guarantees:
         if self.units is not None and with_units:
             requirements[-1] = _asked(self.units)
         cumulative = [np.cumsum(count.astype(np.float64)) for count in counts]
-        return Standard(
+        return GuaranteeTables(
             np.ascontiguousarray(codes, np.int32),
             np.array([kind is not Kind.NOMINAL for kind in kinds], np.uint8),
             np.array(n_values, np.int64),
@@ -287,7 +294,7 @@ class Guarantees:
 
 def _asked(*parts: Diversity | Closeness | Units | None) -> np.ndarray:
     """Return the requirement vector of one column."""
-    requirements = np.array(NOTHING_ASKED)
+    requirements = np.array(NO_REQUIREMENTS)
     for part in parts:
         if part is not None:
             part.ask(requirements)
@@ -345,7 +352,7 @@ class AcceptanceTest:
     """Predicate on groups of records; searches pass its tables to their kernels."""
 
     promise: Guarantees
-    standard: Standard
+    tables: GuaranteeTables
 
     def __call__(self, records: np.ndarray) -> bool:
         return self.shortfall(records) == 0.0
@@ -354,15 +361,13 @@ class AcceptanceTest:
         """Return the distance of these records from being an acceptable group; 0 if they are
         one.
         """
-        return float(
-            shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.standard)
-        )
+        return float(shortfall(np.ascontiguousarray(records, np.int32), len(records), *self.tables))
 
     def shortfalls(self, labels: np.ndarray) -> np.ndarray:
         """Return the shortfall of each group of a partition, numbered from 0."""
         order = np.argsort(labels, kind="stable").astype(np.int32)
         starts = np.append(0, np.cumsum(np.bincount(labels)))
-        return shortfalls(order, starts, *self.standard)
+        return shortfalls(order, starts, *self.tables)
 
     def of_part(self, records: np.ndarray) -> AcceptanceTest:
         """Return the same test for some records, renumbered; t still compares with the whole table.
@@ -372,9 +377,9 @@ class AcceptanceTest:
         >>> accept(np.array([0, 1])), accept(np.array([1, 2]))
         (False, True)
         """
-        return AcceptanceTest(self.promise, self.standard.of_rows(records))
+        return AcceptanceTest(self.promise, self.tables.of_rows(records))
 
 
-def standard_for(accept: AcceptanceTest | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+def tables_for(accept: AcceptanceTest | None, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
     """Return the kernel's tables for some records; empty ones without a guarantee."""
-    return NO_STANDARD if accept is None else accept.standard.of_rows(rows)
+    return NO_TABLES if accept is None else accept.tables.of_rows(rows)

@@ -27,9 +27,9 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.guarantees.tally import Tally, distances
-from microagg.kernels import standard
+from microagg.kernels import guarantee_tables
 
-SLACK = 10 * standard.CLOSE
+SLACK = 10 * guarantee_tables.CLOSE
 
 
 @dataclass(frozen=True)
@@ -86,4 +86,4 @@ class Closeness:
 
     def ask(self, requirements: np.ndarray) -> None:
         """Write the requirement into the vector that the kernel reads."""
-        requirements[standard.T] = self.t
+        requirements[guarantee_tables.T] = self.t

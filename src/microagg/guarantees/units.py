@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microagg.guarantees.tally import Tally
-from microagg.kernels import standard
+from microagg.kernels import guarantee_tables
 
 LARGEST_SHARE = 0.5
 
@@ -81,4 +81,7 @@ class Units:
 
     def ask(self, requirements: np.ndarray) -> None:
         """Write the requirement into the vector that the kernel reads."""
-        requirements[standard.DISTINCT], requirements[standard.SHARE] = self.k, LARGEST_SHARE
+        requirements[guarantee_tables.DISTINCT], requirements[guarantee_tables.SHARE] = (
+            self.k,
+            LARGEST_SHARE,
+        )

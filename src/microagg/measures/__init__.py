@@ -1,4 +1,4 @@
-"""What a release has lost and what an intruder gains: one declared object for each measure.
+"""Measures of information loss and disclosure risk: one declared object for each measure.
 
 May import problem and everything below.
 """

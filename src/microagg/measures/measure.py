@@ -1,6 +1,4 @@
-"""What a measure is: a formula with its direction, its range and what its extremes mean, on a pair
-of tables.
-"""
+"""Measures of a pair of tables: formula, direction, range, and the meaning of its extremes."""
 
 from __future__ import annotations
 
@@ -11,15 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from microagg.measures.columns import columns_of, columns_of_numbers
 from microagg.measures.loss.standardise import StandardPair, standardise
 from microagg.measures.risk.classes import ReleasedClasses, classes_of_kept, classes_of_released
-from microagg.table.schema import Kind
-from microagg.table.variable import NO_ATOM, Cells
+from microagg.table.variable import Cells
 
 if TYPE_CHECKING:
     from microagg.measures.parts import Lookup, Parts
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -85,12 +83,13 @@ class Pair:
         """The pair of a table's cells and those of its release; `more` are further fields.
 
         >>> before = Cells.plain(np.array([[30.0], [32.0]]), ["age"])
-        >>> Pair.of_cells(before, Cells.plain(np.array([[31.0], [31.0]]), ["age"])).released.tolist()
+        >>> after = Cells.plain(np.array([[31.0], [31.0]]), ["age"])
+        >>> Pair.of_cells(before, after).released.tolist()
         [[31.0], [31.0]]
         """
         numbers = sorted(set(columns_of_numbers(before)) & set(columns_of_numbers(after)))
         plain = all(
-            cells.is_plain and not any(each.unit or each.origin for each in cells.variables)
+            cells.is_plain and not any(column.unit or column.origin for column in cells.variables)
             for cells in (before, after)
         )
         everything = len(numbers) == len(before.variables)  # no copy, then
@@ -135,23 +134,23 @@ class Pair:
         [[2.0]]
         """
 
-        def chosen(found: np.ndarray | None) -> np.ndarray | None:
-            return None if found is None else found[rows]
+        def chosen(array: np.ndarray | None) -> np.ndarray | None:
+            return None if array is None else array[rows]
 
-        def each(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            return {name: column[rows] for name, column in found.items()}
+        def chosen_of_each(array: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: column[rows] for name, column in array.items()}
 
         return replace(
             self,
             original=self.original[rows],
             released=self.released[rows],
-            confidential=each(self.confidential),
-            ordered=each(self.ordered),
-            atoms=each(self.atoms),
-            kept=each(self.kept),
+            confidential=chosen_of_each(self.confidential),
+            ordered=chosen_of_each(self.ordered),
+            atoms=chosen_of_each(self.atoms),
+            kept=chosen_of_each(self.kept),
             weights=chosen(self.weights),
             released_weights=chosen(self.released_weights),
-            shared=each(self.shared),
+            shared=chosen_of_each(self.shared),
             capped=chosen(self.capped),
             cells=None if self.cells is None else self.cells.rows(rows),
             released_cells=None if self.released_cells is None else self.released_cells.rows(rows),
@@ -178,26 +177,26 @@ class Pair:
         """The groups where they are known, else the classes of the release."""
         return self.classes.labels.astype(np.int32) if self.labels is None else self.labels
 
-    def once(self, compute: Callable[..., Found], *settings: Hashable) -> Found:
-        """compute(pair, *settings), from memory if it was asked for before.
+    def once(self, compute: Callable[..., Result], *settings: Hashable) -> Result:
+        """Return compute(pair, *settings), computed once.
 
         >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
-        >>> pair.once(lambda found, digits: round(float(found.original.std()), digits), 3)
+        >>> pair.once(lambda pair, digits: round(float(pair.original.std()), digits), 3)
         1.0
         """
-        asked = (compute, *settings)
-        if asked not in self._known:
-            self._known[asked] = compute(self, *settings)
-        return self._known[asked]
+        key = (compute, *settings)
+        if key not in self._known:
+            self._known[key] = compute(self, *settings)
+        return self._known[key]
 
     def forget(self, *but: Callable[..., Any]) -> None:
         """Let go of all that was computed, but for what these functions gave: it takes more memory
         than the tables.
         """
         kept = {
-            asked: found
-            for asked, found in self._known.items()
-            if isinstance(asked, tuple) and asked[0] in but
+            key: result
+            for key, result in self._known.items()
+            if isinstance(key, tuple) and key[0] in but
         }
         self._known.clear()
         self._known.update(kept)
@@ -246,68 +245,9 @@ def _with_released_weights(pair: Pair) -> Pair:
     return released
 
 
-def columns_of(cells: Cells, places: Sequence[int]) -> Cells:
-    """The cells of some columns.
-
-    >>> columns_of(Cells.plain(np.array([[1.0, 2.0]]), ["a", "b"]), [1]).names
-    ['b']
-    """
-    places = list(places)
-    atoms = None if cells.atoms is None else cells.atoms[:, places].copy()
-    return Cells(tuple(cells.variables[j] for j in places), cells.values[:, places].copy(), atoms)
-
-
-def has_atoms(cells: Cells, column: int) -> bool:
-    """Whether a cell of that column is missing or a special code.
-
-    >>> has_atoms(Cells.plain(np.array([[1.0]]), ["age"]), 0)
-    False
-    """
-    atoms = cells.atoms_of(column)
-    return atoms is not None and bool((atoms != NO_ATOM).any())
-
-
-def columns_of_numbers(cells: Cells) -> list[int]:
-    """The places of the columns that are numbers without gaps: what measures of numbers are about.
-
-    >>> columns_of_numbers(Cells.plain(np.array([[1.0]]), ["age"]))
-    [0]
-    """
-    numeric = (
-        j for j, each in enumerate(cells.variables) if each.kind is Kind.NUMERIC and not each.coarse
-    )
-    return [j for j in numeric if not has_atoms(cells, j)]
-
-
-def not_numbers(pair: Pair) -> dict[str, list[str]]:
-    """Which quasi-identifiers measures of numbers leave out, by the reason why.
-
-    >>> from microagg.table.variable import Variable
-    >>> cells = Cells((Variable("age", marks=(None,)), Variable("rent")), np.array([[np.nan, 1.0]]), np.array([[0, -1]], np.int16))
-    >>> not_numbers(Pair.of_cells(cells, cells))
-    {'gaps or special codes': ['age']}
-    """
-    found: dict[str, list[str]] = {}
-    for j, name in enumerate(pair.quasi):
-        if name in pair.names:
-            continue
-        sides = (pair.before, pair.after)
-        if any(
-            cells.variables[j].kind is not Kind.NUMERIC and not cells.variables[j].coarse
-            for cells in sides
-        ):
-            why = "categories"
-        elif pair.after.variables[j].coarse:
-            why = "ranges or other texts in place of values"
-        else:
-            why = "gaps or special codes"
-        found.setdefault(why, []).append(name)
-    return found
-
-
 @dataclass(frozen=True)
 class Sample:
-    """What a figure was taken from, where that is not all records."""
+    """The part of the records that a figure was taken from."""
 
     records: int
     error: float | None = None
@@ -316,11 +256,11 @@ class Sample:
     """"records", each drawn by itself, or "classes": all records of those that were drawn."""
 
     @property
-    def told(self) -> str:
-        """What it is, in words.
+    def description(self) -> str:
+        """Describe the sample in words.
 
-        >>> Sample(10_000).told, Sample(5_000, of="classes").told
-        ('from a sample of 10,000 records', 'from a sample of whole classes with 5,000 records; others may tell more')
+        >>> Sample(10_000).description
+        'from a sample of 10,000 records'
         """
         if self.of == "classes":
             return (
@@ -332,15 +272,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a measure found: one number, one for each column where that makes sense, and what else
-    is worth telling.
-    """
+    """The result of a measure: one number, one per column where that makes sense, and details."""
 
     value: float
     columns: Mapping[str, float] = field(default_factory=dict)
     details: Mapping[str, float] = field(default_factory=dict)
     sample: Sample | None = None
     """Where it is from a sample; None where all records count."""
+    undefined: str = ""
+    """Reason why the number has no meaning here, so that reports leave it out."""
 
 
 class Basis(StrEnum):

@@ -1,8 +1,8 @@
-"""From two tables, record by record in the same order, to the numbers that measures work on."""
+"""Pairs of a table and its release, record by record, as the numbers that measures work on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,9 +14,10 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.measures.measure import Pair
 from microagg.table.columns.distinct import number_of
-from microagg.table.columns.frames import to_arrow, values_of
+from microagg.table.columns.frames import to_arrow
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.confidential import attributes_of, codes_of
-from microagg.table.schema import Kind
+from microagg.table.schema import ColumnSettings, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
 PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -33,31 +34,36 @@ def pair_of(
     weight: str | None = None,
     k: int | None = None,
     exact: bool = False,
-    kinds: Mapping[str, Kind] = {},
-    ordinal: Mapping[str, Sequence[Any]] = {},
-    special: Mapping[str, Sequence[Any]] = {},
-    na: Sequence[Any] = (),
+    options: ColumnSettings | None = None,
     cells: tuple[Cells, Cells] | None = None,
 ) -> Pair:
-    """The pair of a table and its release, whose rows must match; weights are the original's,
-    all else is the release's.
+    """Return the pair of a table and its release, whose rows must match; weights are the
+    original's, all else is the release's.
 
-    Of a confidential column the type says whether it counts as numbers, ordered or plain
-    categories, unless `kinds` or `ordinal` do; what is missing, and `special` codes, are atoms as
-    for l and t (see `attributes_of`). Spellings of one text are one category, as there, unless
+    The type of a confidential column decides whether it counts as numbers, ordered or plain
+    categories, unless `options` do; missing values and special codes are treated as for l and t
+    (see `attributes_of`). Spellings of one text are one category, as there, unless
     `exact`. `shared` names columns of the release that the records of a class share, too: strata.
     Quasi-identifiers of a mixed table are given as `cells`, before and after; the two may have been
     read each by itself.
 
-    >>> before, after = pa.table({"age": [30, 32]}), pa.table({"age": [31, 31], "ill": ["no", "yes"]})
-    >>> pair = pair_of(nw.from_native(before), nw.from_native(after), quasi=["age"], confidential=["ill"])
+    >>> before = nw.from_native(pa.table({"age": [30, 32]}))
+    >>> after = nw.from_native(pa.table({"age": [31, 31], "ill": ["no", "yes"]}))
+    >>> pair = pair_of(before, after, quasi=["age"], confidential=["ill"])
     >>> pair.released.tolist(), pair.confidential["ill"].tolist()
     ([[31.0], [31.0]], [0, 1])
     """
     others = [*confidential, *keep, *shared]
     columns = to_arrow(release.select(*others)) if others else pa.table({})
+    options = options or ColumnSettings()
     attributes = attributes_of(
-        columns, confidential, exact=exact, kinds=kinds, ordinal=ordinal, special=special, na=na
+        columns,
+        confidential,
+        exact=exact,
+        kinds=options.kinds,
+        ordinal=options.levels,
+        special=options.special,
+        na=options.na,
     )
     kept = {name: codes_of(columns.column(name)) for name in keep}
     if cells is None:
@@ -86,9 +92,10 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
     it. An ordered column with values that have no place in the order, or a column whose kind has
     changed, is taken for coarse.
 
-    >>> towns = [Cells((Variable("town", Kind.NOMINAL, names),), np.array([[0.0]])) for names in (("Rome",), ("*",))]
-    >>> found = in_the_same_terms(*towns)
-    >>> found[0].variables[0].levels, found[1].values.tolist()
+    >>> towns = [Variable("town", Kind.NOMINAL, (name,)) for name in ("Rome", "*")]
+    >>> before, after = (Cells((town,), np.array([[0.0]])) for town in towns)
+    >>> before, after = in_the_same_terms(before, after)
+    >>> before.variables[0].levels, after.values.tolist()
     (('Rome', '*'), [[1.0]])
     """
     olds, news = list(before.variables), list(after.variables)
@@ -111,10 +118,10 @@ def in_the_same_terms(before: Cells, after: Cells) -> tuple[Cells, Cells]:
             continue
         same = _as_spelled_before(old, new)
         levels = (*old.levels, *(level for level in same if level not in old.levels))
-        place = {level: rank for rank, level in enumerate(levels)}
-        ranks = np.array([place[level] for level in same], np.float64)
-        there = ~np.isnan(values[:, j])
-        values[there, j] = ranks[values[there, j].astype(np.int64)]
+        position = {level: rank for rank, level in enumerate(levels)}
+        ranks = np.array([position[level] for level in same], np.float64)
+        valid = ~np.isnan(values[:, j])
+        values[valid, j] = ranks[values[valid, j].astype(np.int64)]
         news[j] = olds[j] = replace(
             old, levels=levels, marks=marks if old.kind is Kind.ORDINAL else (),
             hierarchy=None if old.hierarchy is None else old.hierarchy.with_nodes(levels),
@@ -140,7 +147,8 @@ def _as_spelled_before(old: Variable, new: Variable) -> list[Any]:
 def counted_like(old: Variable, new: Variable, values: np.ndarray) -> np.ndarray:
     """Numbers in the unit and from the origin of another column.
 
-    >>> counted_like(Variable("born", unit="s"), Variable("born", unit="D", origin=1), np.array([0.0, 1.0])).tolist()
+    >>> counted_like(Variable("born", unit="s"), Variable("born", unit="D", origin=1),
+    ...     np.array([0.0, 1.0])).tolist()
     [86400.0, 172800.0]
     """
     size = Fraction(PER_DAY[old.unit], PER_DAY[new.unit]) if old.unit and new.unit else Fraction(1)
@@ -159,9 +167,9 @@ def weights_of(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
     try:
         weights = values_of(frame, [name])[:, 0].copy()
     except InputError as error:
-        place = str(error).partition(";")[0]
+        problem = str(error).partition(";")[0]
         raise InputError(
-            f"in the original, {place}; weights must be numbers without gaps."
+            f"in the original, {problem}; weights must be numbers without gaps."
         ) from None
     if (weights <= 0.0).any():
         row = int(np.argmax(weights <= 0.0)) + 1

@@ -100,11 +100,11 @@ def assess_pair(
     >>> [(measure.name, round(figure.value, 2)) for measure, figure in assess_pair(pair, ["il"])]
     [('il', 3.85)]
     """
-    asked = _all() if names is None else tuple(measure_named(name) for name in names)
+    measures = _all() if names is None else tuple(measure_named(name) for name in names)
     seen = _seen_by_intruder(pair, known)
     chosen = [
         measure
-        for measure in asked
+        for measure in measures
         if _is_met(measure.needs, seen if measure.basis is Basis.LOOKUP else pair)
     ]
     figures = []
@@ -167,4 +167,4 @@ def _loaded(entries: tuple[str, ...]) -> tuple[Measure, ...]:
 def _entry_points() -> dict[str, str]:
     """Where the entry of each name lies."""
     named = (entry.partition(" = ") for entry in MEASURES)
-    return {name: place for name, _, place in named}
+    return {name: entry for name, _, entry in named}

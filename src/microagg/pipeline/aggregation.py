@@ -11,8 +11,9 @@ import numpy as np
 
 from microagg.release.settings import Settings
 from microagg.release.weighting import Weighting, released_weight
-from microagg.table.aggregate import Aggregated, WholeTable, aggregated
+from microagg.table.aggregate import Aggregated, aggregated
 from microagg.table.capping import Limits
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.columns.dtypes import ColumnContext, canonical_column, restore_column
 from microagg.table.columns.number_texts import texts_like
 from microagg.table.encoder import Space
@@ -23,7 +24,7 @@ from microagg.table.variable import Cells
 
 @dataclass(frozen=True)
 class Aggregation:
-    """Specification of what groups release; with facts of the whole table where they are of a part."""
+    """Specification of what groups release; for a part of a table, with facts of the whole."""
 
     schema: Schema
     settings: Settings

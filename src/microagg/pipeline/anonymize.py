@@ -10,7 +10,8 @@ from microagg.pipeline.sources import is_open_file, is_path, read_source
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.selecting import names_of_selectors
-from microagg.release.settings import Settings, settings_from
+from microagg.release.setting_arguments import settings_from
+from microagg.release.settings import Settings
 from microagg.table.columns.frames import (
     open_frame,
 )
@@ -63,6 +64,8 @@ def anonymize(
     reading: Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     date: str | None = None,
+    title: str = "",
+    entity: str = "",
     settings: Settings | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
@@ -172,6 +175,11 @@ def anonymize(
         Options of text files for `Release.save`: ``{"delimiter": ";", "decimal": ","}``.
     date : str, optional
         Day in the internal manifest and report, by default today.
+    title : str
+        Title of the reports.
+    entity : str
+        What a record stands for in the reports, by default "person", or "company" by the names of
+        columns.
     settings : Settings, optional
         All settings at once. Raises if one of them is given as an argument, too.
     threads : int, optional

@@ -19,12 +19,13 @@ from microagg.pipeline.loss import block_loss
 from microagg.pipeline.spill_index import NUMBER
 from microagg.pipeline.units import UNIT
 from microagg.pipeline.verification import KEY, OF_CLASS
+from microagg.release.effects import EffectSums
 from microagg.release.settings import Settings
 from microagg.release.true_values import single_categories
 from microagg.release.weighting import weighted, weighting_in
 from microagg.runtime.spill import write_spill_file
-from microagg.table.aggregate import WholeTable
 from microagg.table.capping import Limits
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.columns.arrow import strip_metadata
 from microagg.table.columns.column_encoding import cells_in
 from microagg.table.columns.frames import to_arrow
@@ -128,6 +129,8 @@ def write_block_output(
     }
     if block.weighting is not None:
         stats["totals"] = block.weighting.sums.totals
+    weights = block.weighting and (block.weighting.before, block.weighting.after)
+    stats["effects"] = EffectSums.of_chunk(cells, block.made.cells, weights).columns
     if config.aside is not None:
         stats["measured"] = collect_block_stats(config.aside, block, path)
     order = numbers.astype(np.uint64)
@@ -198,7 +201,7 @@ def _write_classes(
     labels: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Spill the error of each group by the hash of its class, which groups of other blocks share."""
+    """Spill the error of each group by the hash of its class; other blocks may share the class."""
     _, first = np.unique(labels, return_index=True)
     hashes = class_hashes(released.take(pa.array(first)), config.class_columns)
     table = pa.table(

@@ -12,13 +12,14 @@ from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.column_scan import ColumnScanResult, compared_columns
 from microagg.pipeline.fit_space import FittedSpace
 from microagg.pipeline.memory_budget import MemoryBudget
+from microagg.pipeline.one_block import OneBlockSearch
 from microagg.pipeline.run import OutOfCoreRun
 from microagg.pipeline.selection import RecordSelection
 from microagg.release.note_columns import RELEASED_UNCHANGED
 from microagg.release.shuffling import key_of_order
 from microagg.release.strata import class_columns
-from microagg.table.aggregate import WholeTable
 from microagg.table.aggregates import coarse_columns
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.schema import Kind, Role, Schema
 
 
@@ -35,23 +36,28 @@ class PlannedRun:
     fitted: FittedSpace
 
 
-def task_context(run: OutOfCoreRun, selection: RecordSelection, fitted: FittedSpace) -> TaskContext:
+def task_context(
+    run: OutOfCoreRun,
+    selection: RecordSelection,
+    fitted: FittedSpace,
+    search: OneBlockSearch | None,
+) -> TaskContext:
     """Return what every task of the search knows of the table."""
-    schema, settings, variables = run.schema, run.settings, selection.found.variables
+    schema, settings, variables = run.schema, run.settings, selection.scan.variables
     released = schema.released()
     weights = (name for name in schema.names(Role.WEIGHT) if name not in released)
     plain = all(column.kind is Kind.NUMERIC and not column.has_atoms for column in variables)
     return TaskContext(
         tuple(variables), fitted.space, (*released, *weights), run.source.records, settings.k,
         settings.params.get("effort") or "balanced", None if plain else len(variables),
-        selection.strata, selection.promised, fitted.measured, fitted.limits,
+        selection.strata, selection.promised, fitted.measured, fitted.limits, search,
         compared_columns(schema),
     )  # fmt: skip
 
 
 def search_plan(run: OutOfCoreRun, selection: RecordSelection, layout: TaskContext) -> Plan:
     """Return the plan of the search in blocks."""
-    budget, scan = run.budget, selection.found
+    budget, scan = run.budget, selection.scan
     return Plan(
         selection.passes, layout, scan.facts, run.settings.seed or 0, budget.at_once,
         selection.counts, budget.a_block_record, budget.memory, scan.chunk_digests,

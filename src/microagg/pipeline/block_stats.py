@@ -1,5 +1,4 @@
-"""What a block sets aside for measures, reports and notes: sums over its records, facts of its
-groups, and two samples.
+"""Statistics that a block writes for measures, reports and notes: sums, facts of groups, samples.
 
 One sample is of records, by a hash of their number and the seed: the original and the released
 cells of each. The other is of whole classes, by the hash of their released values alone: so it
@@ -17,16 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.kernels import hashing, partial_sums, random, sums
-from microagg.measures.loss.number_sums import NumberScale, terms_of
-from microagg.measures.loss.unchanged import same_cells
-from microagg.measures.measure import columns_of
+from microagg.measures.columns import columns_of
+from microagg.measures.loss.number_sums import NumberScale
 from microagg.measures.risk.classes import columns_to_compare
-from microagg.measures.risk.dominance import is_indicator
+from microagg.pipeline.block_sums import amounts_of, indicator_columns, record_sums
 from microagg.pipeline.class_stats import ClassStatsSpec, group_stats
 from microagg.pipeline.column_stats import Facts, NumberFacts
 from microagg.pipeline.spill_index import NUMBER
 from microagg.release.cells import confidential_of
-from microagg.release.changes import moves_of
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
 from microagg.release.note_columns import formula_columns
 from microagg.release.settings import Settings
@@ -35,7 +32,8 @@ from microagg.runtime.spill import write_spill_file
 from microagg.table.aggregate import Aggregated
 from microagg.table.columns.arrow import comparable, is_text
 from microagg.table.columns.arrow import compute as pc
-from microagg.table.columns.frames import to_arrow, values_of
+from microagg.table.columns.frames import to_arrow
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.columns.row_hashes import bucket_of, class_hashes
 from microagg.table.encoder import Space
 from microagg.table.grouping import Groups
@@ -59,7 +57,7 @@ atoms.
 
 @dataclass(frozen=True)
 class BlockStatsSpec:
-    """What blocks have to know to set aside what measures ask for."""
+    """Specification of the statistics that blocks collect for measures."""
 
     records: int
     key: tuple[int, int]
@@ -95,10 +93,17 @@ class BlockStatsSpec:
         first, second = (int(random.seeded(seed, "measures", part)[0]) for part in (0, 1))
         numbers = [
             NumberScale(
-                j, variable.name, each.mean, each.most - each.least or 1.0, each.least, each.most
+                j,
+                variable.name,
+                column_facts.mean,
+                column_facts.most - column_facts.least or 1.0,
+                column_facts.least,
+                column_facts.most,
             )
-            for j, (variable, each) in enumerate(zip(variables, facts, strict=True))
-            if isinstance(each, NumberFacts) and variable.kind is Kind.NUMERIC and each.missing == 0
+            for j, (variable, column_facts) in enumerate(zip(variables, facts, strict=True))
+            if isinstance(column_facts, NumberFacts)
+            and variable.kind is Kind.NUMERIC
+            and column_facts.missing == 0
             if variable.name not in coarse
         ]
         wanted = min(SAMPLE, max(1_000, CELLS // columns))
@@ -122,21 +127,23 @@ class BlockStatsSpec:
 
     @property
     def everything(self) -> bool:
-        """Whether the sample is the whole table."""
+        """Return True if the sample is the whole table."""
         return self.wanted >= self.records
 
     def keys(self, numbers: np.ndarray) -> np.ndarray:
         """The hashes of record numbers that decide on the sample of records."""
         return hashing.order_keys_of(numbers, np.array(self.key, np.uint64))
 
-    def asked(self, variables: Sequence[Variable], *, weighted: bool) -> ClassStatsSpec:
-        """What is to be known of classes."""
+    def class_spec(self, variables: Sequence[Variable], *, weighted: bool) -> ClassStatsSpec:
+        """Return the specification of statistics over classes."""
         amounts = tuple(
-            each.name
-            for each in variables
-            if each.kind is Kind.NUMERIC and not each.unit and each.name not in self.coarse
+            variable.name
+            for variable in variables
+            if variable.kind is Kind.NUMERIC
+            and not variable.unit
+            and variable.name not in self.coarse
         )
-        ranges = tuple((each.name, each.most / 2.0 - each.least / 2.0) for each in self.numbers)
+        ranges = tuple((scale.name, scale.most / 2.0 - scale.least / 2.0) for scale in self.numbers)
         return ClassStatsSpec(amounts, ranges, weighted, self.confidential)
 
 
@@ -160,8 +167,8 @@ class Block:
 
     @property
     def plain(self) -> bool:
-        """Whether quasi-identifiers are plain numbers before and after, which tables of numbers are
-        measured by.
+        """Return True if quasi-identifiers are plain numbers before and after, as tables of numbers
+        are measured.
         """
         return (
             is_table_of_numbers(self.cells)
@@ -194,12 +201,15 @@ def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[
     first = np.unique(block.labels, return_index=True)[1]
     hashes = class_hashes(block.arrow.take(pa.array(first)), aside.classes)
     shared = _confidential(aside, block)
-    amounts = _amounts(block.averaged, after, block.weights)
+    amounts = amounts_of(block.averaged, after, block.weights)
     groups = group_stats(
         block.labels,
         hashes,
         amounts,
-        {each.name: np.ascontiguousarray(before.values[:, each.place]) for each in aside.numbers},
+        {
+            scale.name: np.ascontiguousarray(before.values[:, scale.position])
+            for scale in aside.numbers
+        },
         None
         if block.weights is None or block.released_weights is None
         else (block.weights, block.released_weights),
@@ -210,18 +220,18 @@ def collect_block_stats(aside: BlockStatsSpec, block: Block, path: str) -> dict[
         _write_kept(aside, block, f"{path}.kept")
     in_classes = (hashes[:, 0] <= np.uint64(aside.below))[block.labels]
     _write_samples(aside, block, after, in_classes, f"{path}.sample")
-    told = {
+    stats = {
         "plain": block.plain,
-        **_sums(aside, before, after, block.weights, block.released_weights),
+        **record_sums(aside.numbers, before, after, block.weights, block.released_weights),
     }
-    return told | {
+    return stats | {
         "unrounded": _unrounded(block),
         "heavy": 0
         if block.weights is None
         else heavy_groups(block.weights, Groups.of(block.labels)),
         "prints": _prints(block),
         "low": _low_hashes(aside, block),
-        "indicators": _indicators(block.averaged, amounts),
+        "indicators": indicator_columns(block.averaged, amounts),
         "formulas": formula_columns(block.arrow),
         "values": {
             name: [np.unique(values[known])[:2].tolist(), int(known.sum())]
@@ -234,7 +244,7 @@ def _confidential(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[np.nda
     """Of each confidential column a hash of every value, which spellings of one value share, and
     which records have one.
     """
-    found = {}
+    columns = {}
     for attribute in confidential_of(block.arrow, aside.confidential, block.settings):
         column = comparable(block.arrow.column(attribute.name))
         if is_text(column.type) and not block.settings.exact:
@@ -245,15 +255,15 @@ def _confidential(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[np.nda
             places = pc.index_in(column, value_set=pa.array(words, column.type))
             column = pa.chunked_array([meant.take(places.combine_chunks())])
         hashes = class_hashes(pa.table({"": column}), [""])[:, 0]
-        found[attribute.name] = hashes, attribute.codes < attribute.known
-    return found
+        columns[attribute.name] = hashes, attribute.codes < attribute.known
+    return columns
 
 
 def _low_hashes(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[list[int], list[int]]]:
     """Of columns of numbers and dates that are released as they are: hashes of values, if they are
     low, and how often each occurs.
     """
-    found = {}
+    low_hashes = {}
     highest = np.uint64(min((LOW << 64) // aside.records, (1 << 64) - 1))
     for name in aside.as_they_are:
         column = comparable(block.arrow.column(name))
@@ -265,8 +275,8 @@ def _low_hashes(aside: BlockStatsSpec, block: Block) -> dict[str, tuple[list[int
             continue
         hashes = class_hashes(pa.table({"": column.drop_null()}), [""])[:, 0]
         values, often = np.unique(hashes[hashes <= highest], return_counts=True)
-        found[name] = values.tolist(), often.tolist()
-    return found
+        low_hashes[name] = values.tolist(), often.tolist()
+    return low_hashes
 
 
 def _unrounded(block: Block) -> list[Any]:
@@ -274,28 +284,30 @@ def _unrounded(block: Block) -> list[Any]:
     columns, or of each.
     """
     space = block.space
-    if space.is_plain and not any(each.coarse for each in block.made.variables):
+    if space.is_plain and not any(variable.coarse for variable in block.made.variables):
         points = space.points(block.cells)
         means = space.points(np.ascontiguousarray(block.made.unrounded(slice(None))))
         every = np.arange(len(points), dtype=np.int32)
         return [partial_sums.squared_error_sums(points, means, every).tolist()]
     errors = space.errors_by_column(block.cells, block.made.means, block.labels)
-    return [sums.column_sums(np.ascontiguousarray(each).reshape(-1, 1)).tolist() for each in errors]
+    return [
+        sums.column_sums(np.ascontiguousarray(column).reshape(-1, 1)).tolist() for column in errors
+    ]
 
 
 def _prints(block: Block) -> list[int]:
     """Of each column the sum of hashes of its cells and their record numbers: columns that hold the
     same have the same.
     """
-    found = []
-    own = hashing.order_keys_of(block.numbers, np.zeros(2, np.uint64))
-    for each in range(len(block.cells.variables)):
-        total = own.copy()
-        for values in columns_to_compare(columns_of(block.cells, [each])):
+    prints = []
+    record_keys = hashing.order_keys_of(block.numbers, np.zeros(2, np.uint64))
+    for j in range(len(block.cells.variables)):
+        total = record_keys.copy()
+        for values in columns_to_compare(columns_of(block.cells, [j])):
             words = np.ascontiguousarray(values, np.float64).view(np.uint64) ^ total
             total = hashing.order_keys_of(words.view(np.int64), np.ones(2, np.uint64))
-        found.append(int(total.sum(dtype=np.uint64)))
-    return found
+        prints.append(int(total.sum(dtype=np.uint64)))
+    return prints
 
 
 def _write_kept(aside: BlockStatsSpec, block: Block, path: str) -> None:
@@ -305,94 +317,6 @@ def _write_kept(aside: BlockStatsSpec, block: Block, path: str) -> None:
     if block.released_weights is not None:
         columns["w"] = block.released_weights
     write_spill_file(path, pa.table(columns), bucket_of(hashes, aside.bits), {})
-
-
-def _amounts(
-    before: Cells, after: Cells, weights: np.ndarray | None
-) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Of each column of amounts what each record makes up, and which records have a value before
-    and after; None: all.
-    """
-    found = {}
-    for j, (old, new) in enumerate(zip(before.variables, after.variables, strict=True)):
-        if old.kind is not Kind.NUMERIC or old.unit or new.coarse:
-            continue
-        parts = np.abs(before.values[:, j] + float(old.origin))
-        counted = None
-        for cells in (before, after):
-            atoms = cells.atoms_of(j)
-            if atoms is not None:
-                there = atoms == NO_ATOM
-                counted = there if counted is None else counted & there
-        if counted is not None:
-            parts = np.where(counted, parts, 0.0)
-        found[old.name] = (parts if weights is None else parts * weights, counted)
-    return found
-
-
-def _indicators(
-    before: Cells, amounts: dict[str, tuple[np.ndarray, np.ndarray | None]]
-) -> list[str]:
-    """Return the columns of amounts that hold nothing but 0 and 1."""
-    values = {
-        each.name: before.values[:, j] + float(each.origin)
-        for j, each in enumerate(before.variables)
-    }
-    return [
-        name
-        for name, (_, counted) in amounts.items()
-        if is_indicator(values[name] if counted is None else values[name][counted])
-    ]
-
-
-def _sums(
-    aside: BlockStatsSpec,
-    before: Cells,
-    after: Cells,
-    weights: np.ndarray | None,
-    released: np.ndarray | None,
-) -> dict[str, Any]:
-    """Sums over the records that depend on no order, by column: of numbers around their centre in
-    units of their range, of cells that are as they were.
-    """
-    once = np.ones(len(before)) if weights is None else weights
-    theirs = once if released is None else released
-    terms, lows, highs = [once, theirs], [], []
-    for scale in aside.numbers:
-        x, y = before.values[:, scale.place], after.values[:, scale.place]
-        terms += terms_of(scale, x, y, once, theirs)
-        lows.append(float(y.min()))
-        highs.append(float(y.max()))
-    same = [same_cells(before, after, j) for j in range(len(before.variables))]
-    terms += [once * each for each in same]
-    totals = sums.column_sums(np.ascontiguousarray(np.column_stack(terms)))
-    return {
-        "sums": totals.tolist(),
-        "lows": lows,
-        "highs": highs,
-        "same": [int(each.sum()) for each in same],
-        "moved": [_moved(moves_of(before, after, j)) for j in range(len(after.variables))],
-        "one": [_one_cell(after, j) for j in range(len(after.variables))],
-    }
-
-
-def _moved(moves: np.ndarray | None) -> list[float] | None:
-    """By how much cells moved, as a sum in three parts, and how many cells that are; None where
-    that says nothing.
-    """
-    if moves is None:
-        return None
-    parts = sums.column_sums(np.ascontiguousarray(moves, np.float64).reshape(-1, 1))
-    return [*parts[:, 0].tolist(), float(len(moves))]
-
-
-def _one_cell(cells: Cells, j: int) -> list[float] | None:
-    """The cell that all records have in a column; None where they differ."""
-    found = [
-        float(each[0]) if (each == each[0]).all() else None
-        for each in columns_to_compare(columns_of(cells, [j]))
-    ]
-    return None if None in found else [each for each in found if each is not None]
 
 
 def _write_samples(
@@ -408,7 +332,7 @@ def _write_samples(
     if aside.everything:
         rows = [np.arange(len(block.numbers))] * 2
     chosen = np.concatenate(rows)
-    keys = np.repeat([0, 1], [len(each) for each in rows])
+    keys = np.repeat([0, 1], [len(part) for part in rows])
     names = [*block.cells.names, *([] if block.weighting is None else [block.weighting.name])]
     columns: dict[str, Any] = {NUMBER: pa.array(block.numbers[chosen])}
     places = pa.array(chosen)
@@ -436,5 +360,5 @@ def _as_levels(values: np.ndarray, variable: Variable) -> pa.Array:
     """Ranges and ancestors as their words: each block numbers its own."""
     words = [None if level is None else str(level) for level in variable.levels]
     return pa.array(
-        [None if np.isnan(each) else words[int(each)] for each in values.tolist()], pa.string()
+        [None if np.isnan(value) else words[int(value)] for value in values.tolist()], pa.string()
     )

@@ -16,6 +16,7 @@ import pyarrow as pa
 from microagg.errors import Cancelled
 from microagg.files.identity import digest_of_chunk
 from microagg.kernels import sums
+from microagg.methods.method import Grouping
 from microagg.methods.parts import rng_of_part
 from microagg.methods.search.auto import BLOCK
 from microagg.methods.search.blockwise import (
@@ -23,16 +24,15 @@ from microagg.methods.search.blockwise import (
     shifted_leaves,
 )
 from microagg.pipeline.confidential_codes import GuaranteeContext
+from microagg.pipeline.one_block import OneBlockSearch
 from microagg.pipeline.spill_index import FORMER, GROUP, NUMBER, Holding, batches_in, load_rows
 from microagg.pipeline.strata_plan import StrataCodes, StratumPlan
 from microagg.pipeline.totals import Centres, Totals
 from microagg.problem.blocks import in_sample
 from microagg.problem.problem import Problem
 from microagg.runtime.executor import is_cancelled
-from microagg.runtime.spill import (
-    read_result,
-    write_spill_file,
-)
+from microagg.runtime.spill import read_result, write_spill_file
+from microagg.runtime.tasks import SpilledObject
 from microagg.table.capping import Limits
 from microagg.table.columns.categories import in_plain_types
 from microagg.table.columns.column_encoding import cells_in
@@ -47,7 +47,7 @@ Finish = Callable[[Any, pa.Table, Cells, np.ndarray, np.ndarray, str], dict[str,
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What every task knows of the table."""
+    """Facts of the table that every task of the search needs."""
 
     variables: tuple[Variable, ...]
     space: Space
@@ -64,6 +64,8 @@ class TaskContext:
     """The spaces in which loss is measured; none where that is the one that is searched."""
     limits: Limits | None = None
     """What values beyond are set to before groups are formed."""
+    search: OneBlockSearch | None = None
+    """The search in one block, of the table or of each stratum; None for one in blocks."""
     compared: tuple[str, ...] = ()
     """The columns whose digests tell whether the table is still the one of the first pass."""
 
@@ -78,7 +80,7 @@ class TaskContext:
 
     @property
     def axes(self) -> int:
-        """How many axes points have."""
+        """Return the number of axes of points."""
         return self.space.size_of_points
 
     @property
@@ -86,14 +88,19 @@ class TaskContext:
         """The columns of strata."""
         return () if self.strata is None else self.strata.names
 
+    @property
+    def is_one_block(self) -> bool:
+        """Return True if the whole table is searched as one block."""
+        return self.search is not None and self.search.of_table
+
     def by_territory(self, rows: pa.Table) -> list[tuple[int, np.ndarray]]:
         """(territory, its records) for each that has some among these rows."""
-        if self.strata is None:
+        if self.strata is None or self.is_one_block:
             return [(0, np.arange(rows.num_rows))]
         strata = self.strata.of_records(rows)
         order = np.argsort(strata, kind="stable")
-        found, starts = np.unique(strata[order], return_index=True)
-        return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+        present, starts = np.unique(strata[order], return_index=True)
+        return list(zip(present.tolist(), np.split(order, starts[1:]), strict=True))
 
     def problem(self, points: np.ndarray, rows: pa.Table) -> Problem:
         """The problem of some of the records."""
@@ -124,14 +131,14 @@ def sample_chunk(
     rows = source.read(first, count, list(dict.fromkeys([*_names(layout), *layout.strata_names])))
     cells = cells_in(rows, layout.variables, first)
     samples = {}
-    for number, own in layout.by_territory(rows):
+    for number, members in layout.by_territory(rows):
         territory = territories[number]
         if territory.in_blocks:
             wanted = territory.wanted(layout.axes, layout.k)
             chosen = in_sample(
-                int(before[number]), len(own), territory.records, territory.sample_seed, wanted
+                int(before[number]), len(members), territory.records, territory.sample_seed, wanted
             )
-            samples[number] = layout.points(cells.rows(own[chosen]))
+            samples[number] = layout.points(cells.rows(members[chosen]))
     return samples, Totals.of_chunk(layout.spaces, cells)
 
 
@@ -146,8 +153,8 @@ def route_chunk(
 ) -> dict[str, Any]:
     """A task: the records of a chunk by the leaves in which they lie."""
     path = f"{folder}/route-{first}-{count}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     promised = layout.promised
     rows = source.read(
         first, count, (*layout.carried, *(() if promised is None else promised.withheld))
@@ -160,21 +167,21 @@ def route_chunk(
     squares = centres.squares(layout.spaces, cells)
     points = layout.points(cells)
     leaves = np.empty(count, np.int64)
-    for number, own in layout.by_territory(rows):
+    for number, members in layout.by_territory(rows):
         trees, begin = territories[number].trees, territories[number].first_leaf
-        leaves[own] = begin if trees is None else begin + trees.first.leaf_of(points[own])
+        leaves[members] = begin if trees is None else begin + trees.first.leaf_of(points[members])
     rows = rows.append_column(NUMBER, pa.array(np.arange(first, first + count)))
-    told = {
-        "squares": [each.tolist() for each in squares.columns],
+    stats = {
+        "squares": [column.tolist() for column in squares.columns],
         "low": points.min(axis=0).tolist(),
         "high": points.max(axis=0).tolist(),
         "digest": digest,
     }
-    return {**write_spill_file(path, rows, leaves, told), "path": path}
+    return {**write_spill_file(path, rows, leaves, stats), "path": path}
 
 
 def work_block_of(
-    place: int,
+    index: int,
     number: int,
     holding: Holding,
     layout: TaskContext,
@@ -184,28 +191,45 @@ def work_block_of(
     """A task: search within block `number` of a territory, then send whole groups to the leaves of
     the second tree.
     """
-    path = f"{folder}/block-{place}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    path = f"{folder}/block-{index}.arrow"
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     rows = load_rows(holding)
     points = layout.points(cells_in(rows, layout.variables))
-    found: Any = BLOCK.run(
-        layout.problem(points, rows),
-        rng=territory.rng(number),
-        effort=layout.effort,
-        progress=go_on,
-    )
-    rows = rows.append_column(GROUP, pa.array(found.labels))
+    problem, rng = layout.problem(points, rows), territory.rng(number)
+    search: Any
+    if layout.search is None:
+        search = BLOCK.run(problem, rng=rng, effort=layout.effort, progress=go_on)
+    else:
+        strata = layout.strata.of_records(rows) if layout.strata and layout.is_one_block else None
+        search = layout.search.run(problem, rows, rng=rng, strata=strata, progress=go_on)
+    rows = rows.append_column(GROUP, pa.array(search.labels))
     rows = rows.append_column(FORMER, pa.array(np.full(len(rows), number, np.int32)))
     leaves = np.full(len(rows), territory.first_shifted, np.int64)
     if territory.trees is not None:
-        leaves += shifted_leaves(territory.trees.second, points, found.labels)
-    told = {} if territory.in_blocks else {"chosen": list(found.chosen)}
-    return {**write_spill_file(path, rows, leaves, told), "path": path}
+        leaves += shifted_leaves(territory.trees.second, points, search.labels)
+    stats = {} if territory.in_blocks else {"chosen": list(search.chosen)}
+    if layout.is_one_block:
+        stats |= _search_stats(search, layout, rows, folder)
+    return {**write_spill_file(path, rows, leaves, stats), "path": path}
+
+
+def _search_stats(
+    search: Grouping, layout: TaskContext, rows: pa.Table, folder: str
+) -> dict[str, Any]:
+    """Return the end of a search of the whole table, and its bound, as a spill file states them."""
+    stats: dict[str, Any] = {"params": search.params, "stopped": search.stopped}
+    if search.bound is not None:
+        cells = cells_in(rows, layout.variables)
+        cells = cells if layout.limits is None else layout.limits.cells(cells)
+        bound = search.bound.about(cells, list(cells.names), layout.space)
+        stats["gap"] = search.bound.gap(search.labels)
+        stats["bound"] = SpilledObject.of(bound, folder).path
+    return stats
 
 
 def work_shifted_block_of(
-    place: int,
+    index: int,
     number: int,
     holding: Holding,
     layout: TaskContext,
@@ -217,9 +241,9 @@ def work_shifted_block_of(
     """A task: go on from groups that were formed in several blocks of a territory, then make what
     they release.
     """
-    path = f"{folder}/shifted-{place}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    path = f"{folder}/shifted-{index}.arrow"
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     rows = load_rows(holding)
     blocks = rows.column(FORMER).to_numpy()
     formed = blocks.astype(np.int64) * layout.records + rows.column(GROUP).to_numpy()

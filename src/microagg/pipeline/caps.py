@@ -1,6 +1,4 @@
-"""Capping a table that is never in memory as a whole: what `cap_cells` finds, in one pass besides
-those that count.
-"""
+"""Capping of a table that is read in chunks: limits from its quantiles, then one pass of counts."""
 
 from __future__ import annotations
 
@@ -10,26 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from microagg.kernels import partial_sums, sums
 from microagg.pipeline.column_stats import Facts, NumberFacts
 from microagg.pipeline.value_counts import Quantile, ValueHistogram
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.capping import (
+    CapCounts,
     Capped,
     Limit,
     Limits,
-    beyond,
     caps_in_terms,
-    check_unknown,
     clipped,
     limits_in_terms,
-    ordered_limits,
-    quantile_asked,
-    rounded_limit,
+    resolve_limits,
 )
 from microagg.table.columns.column_encoding import cells_in
-from microagg.table.reduction import Reduction, combine_chunks
-from microagg.table.variable import Cells, Variable
+from microagg.table.reduction import combine_chunks
+from microagg.table.variable import Variable
 
 Caps = Mapping[str, tuple[Limit, Limit]]
 
@@ -51,98 +45,44 @@ def capped_table(
     ordered: ValueHistogram,
 ) -> CappedTable:
     """Find the limits, then count and add up what they leave."""
-    limits = _limits(variables, facts, caps, ordered)
-    counts = combine_chunks(passes.map_chunks("measuring", cap_chunk, variables, limits))
     names = [variable.name for variable in variables]
-    done = {
-        name: Capped(*limits.of_columns[names.index(name)], *counts.beyond[names.index(name)])
-        for name in caps
-    }
-    found = list(facts)
+
+    def quantile(j: int, share: float, method: str) -> float | None:
+        wanted = _quantile(facts[j], share, method)
+        return wanted and wanted.value(ordered.lookup({j: wanted.places})[j])
+
+    limits = resolve_limits(names, caps_in_terms(variables, caps), quantile)
+    counts = combine_chunks(passes.map_chunks("measuring", cap_chunk, variables, limits))
+    capped_facts = list(facts)
     for j, pair in limits.of_columns.items():
-        own = facts[j]
-        assert isinstance(own, NumberFacts)
-        least, most = clipped(np.array([own.least, own.most]), *pair).tolist()
-        found[j] = replace(own, least=least, most=most, total=counts.totals[j])
-    return CappedTable(limits, limits_in_terms(variables, done), tuple(found))
+        column_facts = facts[j]
+        assert isinstance(column_facts, NumberFacts)
+        least, most = clipped(np.array([column_facts.least, column_facts.most]), *pair).tolist()
+        capped_facts[j] = replace(column_facts, least=least, most=most, total=counts.totals[j])
+    done = limits_in_terms(variables, counts.by_name(names, limits))
+    return CappedTable(limits, done, tuple(capped_facts))
 
 
-def places_of_caps(
+def positions_for_caps(
     variables: Sequence[Variable], facts: Sequence[Facts], caps: Caps
 ) -> dict[int, list[int]]:
-    """By column the places in its order that percentiles ask for."""
-    return {
-        j: [place for each in own.values() for quantile in each for place in quantile.places]
-        for j, own in _quantiles(variables, facts, caps).items()
-    }
+    """Return the positions in the order of each column whose values its percentiles need."""
+    positions: dict[int, list[int]] = {}
+
+    def note(j: int, share: float, method: str) -> None:
+        wanted = _quantile(facts[j], share, method)
+        if wanted is not None:
+            positions.setdefault(j, []).extend(wanted.places)
+
+    resolve_limits([variable.name for variable in variables], caps_in_terms(variables, caps), note)
+    return positions
 
 
-def _limits(
-    variables: tuple[Variable, ...], facts: Sequence[Facts], caps: Caps, ordered: ValueHistogram
-) -> Limits:
-    names = [variable.name for variable in variables]
-    check_unknown(names, caps)
-    asked = caps_in_terms(variables, caps)
-    quantiles = _quantiles(variables, facts, asked)
-    values = ordered.at(places_of_caps(variables, facts, asked))
-    found: dict[int, tuple[float | None, float | None]] = {}
-    for name, limits in asked.items():
-        j = names.index(name)
-        pair: list[float | None] = []
-        for top, limit in enumerate(limits):
-            if isinstance(limit, str):
-                share, median = (each.value(values[j]) for each in quantiles[j][bool(top)])
-                limit = rounded_limit(share, median, top=bool(top))
-            pair.append(limit)
-        found[j] = ordered_limits(name, pair[0], pair[1])
-    return Limits(found)
-
-
-def _quantiles(
-    variables: Sequence[Variable], facts: Sequence[Facts], caps: Caps
-) -> dict[int, dict[bool, tuple[Quantile, Quantile]]]:
-    """By column, for its lowest and (True) its highest value where that is a percentile: that
-    quantile and the median.
-    """
-    found: dict[int, dict[bool, tuple[Quantile, Quantile]]] = {}
-    for j, (variable, own) in enumerate(zip(variables, facts, strict=True)):
-        if not isinstance(own, NumberFacts) or own.known == 0:
-            continue
-        for top, limit in enumerate(caps.get(variable.name, ())):
-            if isinstance(limit, str):
-                share, method = quantile_asked(limit, top=bool(top))
-                pair = Quantile.of(share, own.known, method), Quantile.of(0.5, own.known, method)
-                found.setdefault(j, {})[bool(top)] = pair
-    return found
-
-
-@dataclass
-class CapCounts(Reduction):
-    """Capped columns: the sums of their values within the limits, and how many lie beyond."""
-
-    totals: dict[int, np.ndarray]
-    beyond: dict[int, tuple[int, int]]
-    """Number of values below the lowest, and above the highest."""
-
-    @classmethod
-    def of_chunk(cls, cells: Cells, limits: Limits) -> CapCounts:
-        """Count a chunk, whose cells are those of the capped columns only."""
-        counts = cls({}, {})
-        for number, (j, pair) in enumerate(limits.of_columns.items()):
-            values = cells.values[:, number]
-            values = values[~np.isnan(values)]
-            within = np.ascontiguousarray(clipped(values, *pair)).reshape(-1, 1)
-            counts.totals[j] = sums.column_sums(within)
-            counts.beyond[j] = beyond(values, *pair)
-        return counts
-
-    def combine(self, other: CapCounts) -> CapCounts:
-        """Add another chunk."""
-        for j, total in other.totals.items():
-            partial_sums.add_sums(self.totals[j], total)
-            (below, above), more = self.beyond[j], other.beyond[j]
-            self.beyond[j] = below + more[0], above + more[1]
-        return self
+def _quantile(facts: Facts, share: float, method: str) -> Quantile | None:
+    """Return a quantile of a column of numbers; None where it has no values."""
+    if not isinstance(facts, NumberFacts) or facts.known == 0:
+        return None
+    return Quantile.of(share, facts.known, method)
 
 
 def cap_chunk(
@@ -150,5 +90,7 @@ def cap_chunk(
 ) -> CapCounts:
     """Count what limits do to a chunk: a task."""
     chosen = [variables[j] for j in limits.of_columns]
-    names = [variable.name for variable in chosen]
-    return CapCounts.of_chunk(cells_in(source.read(first, count, names), chosen, first), limits)
+    rows = source.read(first, count, [variable.name for variable in chosen])
+    values = cells_in(rows, chosen, first).values
+    columns = {j: values[:, number] for number, j in enumerate(limits.of_columns)}
+    return CapCounts.of_chunk(columns, limits)

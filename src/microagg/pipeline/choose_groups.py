@@ -28,14 +28,18 @@ QUICK_WAS_BETTER = "the groups of quick, for they lose less in what is released"
 
 
 def quick_groups(
-    method: Method, problem: Problem, settings: Settings, found: Grouping, strata: np.ndarray | None
+    method: Method,
+    problem: Problem,
+    settings: Settings,
+    search: Grouping,
+    strata: np.ndarray | None,
 ) -> Grouping | None:
     """Find the groups of effort="quick"; None where there is nothing to compare.
 
     They are for a longer search of the default method that was not stopped, on a small table.
     """
     effort = settings.params.get("effort") or "balanced"
-    stopped = found.stopped is not None or settings.params.get("stop_after") is not None
+    stopped = search.stopped is not None or settings.params.get("stop_after") is not None
     if method.name != DEFAULT or effort in ("quick", "prove") or stopped:
         return None
     # blocks are done beyond memory, too
@@ -50,7 +54,7 @@ def quick_groups(
     quick = run_method(
         method, problem, params, seed=settings.seed or 0, refine=settings.refine, strata=strata
     )
-    return None if np.array_equal(quick.labels, found.labels) else quick
+    return None if np.array_equal(quick.labels, search.labels) else quick
 
 
 def loses_less(space: Space, cells: Cells, one: Aggregated, other: Aggregated) -> bool:
@@ -58,9 +62,9 @@ def loses_less(space: Space, cells: Cells, one: Aggregated, other: Aggregated) -
     return _squared_error(space, cells, one) < CLEARLY * _squared_error(space, cells, other)
 
 
-def with_groups_of(found: Grouping, quick: Grouping) -> Grouping:
+def with_groups_of(search: Grouping, quick: Grouping) -> Grouping:
     """Return what a search found with the groups of another in place of its own."""
-    return replace(found, labels=quick.labels, chosen=(*found.chosen, QUICK_WAS_BETTER))
+    return replace(search, labels=quick.labels, chosen=(*search.chosen, QUICK_WAS_BETTER))
 
 
 def _squared_error(space: Space, cells: Cells, made: Aggregated) -> float:

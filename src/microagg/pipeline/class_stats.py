@@ -1,5 +1,4 @@
-"""What the classes of a release come to that is never in memory as a whole: from facts of its
-groups, by the hash of their class.
+"""Statistics over equivalence classes, from facts of groups by the hash of their class.
 
 Groups of several blocks may be of one class; those of one hash are put together bucket by bucket.
 Of a class that gives how many records and weights it has, how much of a column's total its two
@@ -27,7 +26,7 @@ _NO_VALUE, _ZERO = np.uint64(2**64 - 1), np.uint64(0)
 
 @dataclass(frozen=True)
 class ClassStatsSpec:
-    """What is to be known of the classes."""
+    """Specification of statistics over classes."""
 
     amounts: tuple[str, ...] = ()
     """Columns whose totals a record can make up a part of."""
@@ -40,7 +39,7 @@ class ClassStatsSpec:
 
 @dataclass
 class ClassStats(Reduction):
-    """What the classes of some buckets come to."""
+    """Statistics over the classes of some buckets."""
 
     classes: int = 0
     chance: float = 0.0
@@ -203,7 +202,7 @@ class _ClassRows:
 
 @dataclass
 class KeptColumnStats(Reduction):
-    """What the classes of some buckets come to where kept columns are known, too."""
+    """Statistics over the classes of some buckets, where classes share kept columns, too."""
 
     sizes: dict[int, int] = field(default_factory=dict)
     """How many classes have so many records."""
@@ -229,17 +228,17 @@ def kept_in_bucket(records: Holding) -> KeptColumnStats:
     """A task: the classes of one bucket of records, by the hash of what is released of them and
     their released weights.
     """
-    table, found = table_in(records), KeptColumnStats()
+    table, stats = table_in(records), KeptColumnStats()
     if table is None:
-        return found
+        return stats
     pairs = pairs_in(table, "h0", "h1")
     order, starts = runs_of(pairs)
     sizes = np.diff(np.append(starts, len(pairs)))
-    found.sizes = dict(
-        zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True)
+    stats.sizes = dict(
+        zip(*(part.tolist() for part in np.unique(sizes, return_counts=True)), strict=True)
     )
     if "w" in table.column_names:
         weights = table.column("w").to_numpy()
-        found.alone = sums.column_sums(weights[order[starts[sizes == 1]]].reshape(-1, 1))
-        found.weights = sums.column_sums(np.ascontiguousarray(weights).reshape(-1, 1))
-    return found
+        stats.alone = sums.column_sums(weights[order[starts[sizes == 1]]].reshape(-1, 1))
+        stats.weights = sums.column_sums(np.ascontiguousarray(weights).reshape(-1, 1))
+    return stats

@@ -1,6 +1,4 @@
-"""What is found out about the columns of a table before anything else, and what of it decides how
-released cells are written.
-"""
+"""First pass over the columns of a table: encodings, facts, and how released cells are written."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.pipeline.column_stats import (
-    AskedColumn,
+    ColumnRequest,
     ColumnScan,
     Facts,
     LevelFacts,
@@ -24,7 +22,7 @@ from microagg.pipeline.fit_space import FittedSpace
 from microagg.pipeline.value_counts import ValueHistogram
 from microagg.release.settings import Settings
 from microagg.runtime.chunk_map import ChunkMap
-from microagg.table.aggregate import WholeTable
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.columns.column_encoding import ColumnEncoding
 from microagg.table.columns.digests import digest_of_runs
 from microagg.table.columns.dtypes import ColumnContext
@@ -51,7 +49,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class ColumnScanResult:
-    """What the first pass over a table tells."""
+    """Result of the first pass over a table."""
 
     digest: str
     variables: list[ColumnEncoding]
@@ -72,15 +70,18 @@ class ColumnScanResult:
     def frequencies(self) -> tuple[np.ndarray | None, ...]:
         """Of each column of categories how often each of its levels occurs; None for numbers."""
         return tuple(
-            each.frequency() if isinstance(each, LevelFacts) else each.levels for each in self.facts
+            column_facts.frequency()
+            if isinstance(column_facts, LevelFacts)
+            else column_facts.levels
+            for column_facts in self.facts
         )
 
     def whole(self, fitted: FittedSpace) -> WholeTable:
-        """What groups have to know besides their own records."""
+        """Return facts of the whole table that the groups of a part need."""
         pairs = list(zip(self.variables, self.facts, strict=True))
         atoms = tuple(
-            each.atoms if isinstance(each, NumberFacts) and variable.marks else None
-            for variable, each in pairs
+            column_facts.atoms if isinstance(column_facts, NumberFacts) and variable.marks else None
+            for variable, column_facts in pairs
         )
         heaviest = None if self.weight is None else self.weight.heaviest
         return WholeTable(fitted.precisions, self.frequencies, atoms, heaviest)
@@ -88,19 +89,19 @@ class ColumnScanResult:
 
 def scan_columns(passes: ChunkMap, schema: Schema, settings: Settings) -> ColumnScanResult:
     """The first pass over a table, and what it refuses."""
-    said = settings.columns
+    options = settings.columns
     quasi = [
-        AskedColumn.of(column, said.special, said.na, said.hierarchy)
+        ColumnRequest.of(column, options.special, options.na, options.hierarchy)
         for column in schema.columns
         if column.role is Role.QUASI
     ]
     weights = [
-        AskedColumn.of(column, said.special, said.na)
+        ColumnRequest.of(column, options.special, options.na)
         for column in schema.columns
         if column.role is Role.WEIGHT
     ]
-    for each in weights:
-        _check_no_numbers(each.column)
+    for request in weights:
+        _check_no_numbers(request.column)
     strata = schema.names(Role.STRATUM)
     scan = combine_chunks(
         passes.map_chunks(
@@ -141,8 +142,8 @@ def compared_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(column.name for column in schema.columns if column.role is not Role.IDENTIFIER)
 
 
-def _known_of(found: ColumnScan) -> ColumnContext:
-    scan = found.scan
+def _known_of(column: ColumnScan) -> ColumnContext:
+    scan = column.scan
     return ColumnContext(scan.nulls > 0, scan.examples, scan.values)
 
 
@@ -154,12 +155,16 @@ def _check_no_numbers(column: Column) -> None:
 
 
 def _weight_of(
-    passes: ChunkMap, asked: Column, column: ColumnEncoding, facts: Facts, known: ColumnContext
+    passes: ChunkMap,
+    schema_column: Column,
+    column: ColumnEncoding,
+    facts: Facts,
+    known: ColumnContext,
 ) -> Weight:
     """The weights, if they are numbers above 0."""
     if column.unit or not isinstance(facts, NumberFacts):
         raise InputError(
-            f"the weight {asked.name!r} does not hold numbers; weights are numbers above 0."
+            f"the weight {schema_column.name!r} does not hold numbers; weights are numbers above 0."
         )
     least = facts.least + float(column.origin)
     what = "is missing" if facts.missing else "is not above 0" if least <= 0.0 else ""
@@ -169,25 +174,26 @@ def _weight_of(
             f"0: leave such records out, or mend them."
         )
     ordered = ValueHistogram(passes, (column,), {0: facts}, 0)
-    precision = facts.precision(lambda places: ordered.at({0: places})[0])
+    precision = facts.precision(lambda places: ordered.lookup({0: places})[0])
     return Weight(column, facts, precision, known)
 
 
 def _check_gaps(columns: Sequence[ColumnEncoding], facts: Sequence[Facts]) -> None:
     counts: Mapping[str, int] = {
-        column.name: gaps_in(column, each) for column, each in zip(columns, facts, strict=True)
+        column.name: gaps_in(column, column_facts)
+        for column, column_facts in zip(columns, facts, strict=True)
     }
-    told = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
-    if told:
+    gaps = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
+    if gaps:
         raise InputError(
-            f"quasi-identifiers are missing: {told}; fill them in, or say "
+            f"quasi-identifiers are missing: {gaps}; fill them in, or say "
             f"missing='group' to group such records with their "
             "like or missing='drop' to leave them out."
         )
 
 
 def gaps_in(column: ColumnEncoding, facts: Facts) -> int:
-    """How many cells of a column are missing; special codes are not."""
+    """Count the missing cells of a column; special codes are not missing."""
     if isinstance(facts, LevelFacts):
         return facts.counts.get(None, 0)
     return int(facts.atoms[-1]) if column.marks and column.marks[-1] is None else 0

@@ -1,5 +1,4 @@
-"""What is found out about the columns of a table chunk by chunk, and put together to what a look at
-the whole would find.
+"""Statistics of columns, chunk by chunk, combined to those of the whole column.
 
 Everything here is a count, an extreme or a sum that does not depend on the order of its terms, so
 any chunks give the same facts. The oracle is the way in memory: `cells_of`, `Space.fit` and
@@ -29,7 +28,8 @@ from microagg.table.columns.column_encoding import (
 )
 from microagg.table.columns.digests import digests_of_runs
 from microagg.table.columns.distinct import distinct
-from microagg.table.columns.numbers import Codes, numbers_in
+from microagg.table.columns.numbers import numbers_in
+from microagg.table.columns.parsed_numbers import Codes
 from microagg.table.columns.row_sketch import sampled_rows
 from microagg.table.columns.times import is_time
 from microagg.table.hierarchy import Hierarchy
@@ -126,11 +126,11 @@ class NumberFacts(Reduction):
             return ()
         return places_of_spread(self.known)
 
-    def precision(self, at: ValuesAt) -> Precision:
-        """Return what `precision_of` finds in the whole column; `at` has the values at `places`."""
+    def precision(self, values_at: ValuesAt) -> Precision:
+        """Return the precision of the whole column; `values_at` looks values up by position."""
         if self.known == 0 or self.finest is None:
             return Precision()
-        return self.counts.precision(self.finest, self.known, at)
+        return self.counts.precision(self.finest, self.known, values_at)
 
 
 @dataclass
@@ -170,8 +170,8 @@ class LevelFacts(Reduction):
         """The values in their order, None last where cells are missing."""
         if self.ordered is not None:
             return self.ordered
-        there = sorted(value for value in self.counts if value is not None)
-        return (*there, None) if self.counts.get(None) else tuple(there)
+        values = sorted(value for value in self.counts if value is not None)
+        return (*values, None) if self.counts.get(None) else tuple(values)
 
     def frequency(self) -> np.ndarray:
         """(levels,): how often each occurs."""
@@ -183,20 +183,20 @@ Facts = NumberFacts | LevelFacts
 
 @dataclass
 class ColumnScan(Reduction):
-    """What chunks of a column tell: of any quasi-identifier, or of a weight."""
+    """Statistics of a quasi-identifier or a weight from some chunks."""
 
     scan: ColumnStats
     numbers: NumberFacts | None = None
     """What its numbers come to, if they count from 0."""
 
     @classmethod
-    def of_chunk(cls, table: pa.Table, asked: AskedColumn, first: int) -> ColumnScan:
+    def of_chunk(cls, table: pa.Table, request: ColumnRequest, first: int) -> ColumnScan:
         """Return the facts of a column in a chunk that begins with record `first`."""
-        name, codes = asked.column.name, replace(asked.codes, first=first)
+        name, codes = request.column.name, replace(request.codes, first=first)
         scan, parsed = column_stats(
-            asked.column, table.schema.field(name), table.column(name), codes
+            request.column, table.schema.field(name), table.column(name), codes
         )
-        if asked.column.kind is not Kind.NUMERIC:
+        if request.column.kind is not Kind.NUMERIC:
             return cls(scan)
         values = np.full(scan.records, np.nan)
         if parsed is not None:
@@ -217,7 +217,7 @@ class ColumnScan(Reduction):
 
 
 @dataclass(frozen=True)
-class AskedColumn:
+class ColumnRequest:
     """A column that is to be read, and what was said of it: codes that are no values, a tree over
     its values.
     """
@@ -232,10 +232,10 @@ class AskedColumn:
         special: Mapping[str, tuple[Any, ...]] = {},
         na: Sequence[str] = (),
         hierarchies: Mapping[str, Hierarchy] = {},
-    ) -> AskedColumn:
+    ) -> ColumnRequest:
         """One of the columns of which these things were said."""
         codes = Codes(column.name, tuple(special.get(column.name, ())), tuple(na))
-        return AskedColumn(column, codes, hierarchies.get(column.name))
+        return ColumnRequest(column, codes, hierarchies.get(column.name))
 
 
 @dataclass
@@ -261,7 +261,7 @@ class ChunkFacts(Reduction):
         as_read: pa.Table,
         first: int,
         records: int,
-        asked: Sequence[AskedColumn],
+        requests: Sequence[ColumnRequest],
         strata: Sequence[str] = (),
         compared: tuple[str, ...] = (),
     ) -> ChunkFacts:
@@ -271,7 +271,7 @@ class ChunkFacts(Reduction):
         """
         return cls(
             digests_of_runs(as_read),
-            {column.column.name: ColumnScan.of_chunk(table, column, first) for column in asked},
+            {column.column.name: ColumnScan.of_chunk(table, column, first) for column in requests},
             {name: LevelFacts.of_chunk(name, table.column(name)) for name in strata},
             categories_in(table),
             [digest_of_chunk(table, compared)],
@@ -295,40 +295,42 @@ def scan_chunk(
     source: Any,
     first: int,
     count: int,
-    asked: Sequence[AskedColumn],
+    requests: Sequence[ColumnRequest],
     strata: Sequence[str] = (),
     compared: tuple[str, ...] = (),
 ) -> ChunkFacts:
     """Read a chunk, digest all of it, and find out about some columns: a task."""
     table = source.read(first, count)
     as_read = table.rename_columns(source.original_names)
-    return ChunkFacts.of_chunk(table, as_read, first, source.records, asked, strata, compared)
+    return ChunkFacts.of_chunk(table, as_read, first, source.records, requests, strata, compared)
 
 
 def settled(
-    over: Over, asked: Sequence[AskedColumn], found: Mapping[str, ColumnScan]
+    over: Over, requests: Sequence[ColumnRequest], scans: Mapping[str, ColumnScan]
 ) -> tuple[list[ColumnEncoding], list[Facts]]:
     """The columns of the whole table, and what is known of their values; one more pass where
     numbers count from another one than 0.
     """
     columns, facts = [], []
-    for each in asked:
-        own = found[each.column.name]
-        column = encode_column(each.column, own.scan, each.codes)
-        columns.append(replace(column, hierarchy=each.hierarchy))
-        facts.append(_facts_of(column, own))
-    late = [column for column, own in zip(columns, facts, strict=True) if own is None]
+    for request in requests:
+        column_scan = scans[request.column.name]
+        column = encode_column(request.column, column_scan.scan, request.codes)
+        columns.append(replace(column, hierarchy=request.hierarchy))
+        facts.append(_facts_of(column, column_scan))
+    late = [
+        column for column, column_facts in zip(columns, facts, strict=True) if column_facts is None
+    ]
     measured: dict[str, NumberFacts] = {}
     if late:
         for more in over("measuring", numbers_chunk, tuple(late)):
             combine_named(measured, {facts.name: facts for facts in more})
     for column in late:
-        own, scan = measured[column.name], found[column.name].scan
-        own.nulls, own.atoms = scan.nulls, scan.atoms[: len(column.marks)]
-        own.finest = None if column.unit else decimals_of_origin(column.variable)
+        number_facts, scan = measured[column.name], scans[column.name].scan
+        number_facts.nulls, number_facts.atoms = scan.nulls, scan.atoms[: len(column.marks)]
+        number_facts.finest = None if column.unit else decimals_of_origin(column.variable)
     return columns, [
-        measured[column.name] if own is None else own
-        for column, own in zip(columns, facts, strict=True)
+        measured[column.name] if column_facts is None else column_facts
+        for column, column_facts in zip(columns, facts, strict=True)
     ]
 
 
@@ -340,24 +342,26 @@ def numbers_chunk(
     source: Any, first: int, count: int, columns: tuple[ColumnEncoding, ...]
 ) -> list[NumberFacts]:
     """A task: what the numbers of these columns come to, in the terms of the whole."""
-    table = source.read(first, count, [each.name for each in columns])
+    table = source.read(first, count, [column.name for column in columns])
     cells = cells_in(table, columns, first)
     return [
         NumberFacts.of_chunk(
-            each.name, np.ascontiguousarray(cells.values[:, j]), table.schema.field(each.name).type
+            column.name,
+            np.ascontiguousarray(cells.values[:, j]),
+            table.schema.field(column.name).type,
         )
-        for j, each in enumerate(columns)
+        for j, column in enumerate(columns)
     ]
 
 
-def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
-    """What is known of the values of a column; None where another pass has to tell."""
-    scan, own = found.scan, found.numbers
+def _facts_of(column: ColumnEncoding, column_scan: ColumnScan) -> Facts | None:
+    """Return the facts of the values of a column; None where they need another pass."""
+    scan, facts = column_scan.scan, column_scan.numbers
     if column.kind is Kind.NUMERIC:
-        if own is None or column.origin:
+        if facts is None or column.origin:
             return None
-        own.atoms = scan.atoms[: len(column.marks)]
-        return own
+        facts.atoms = scan.atoms[: len(column.marks)]
+        return facts
     if column.levels == (None,):
         return LevelFacts(column.name, scan.records, {None: scan.records})
     assert scan.values is not None
@@ -365,22 +369,22 @@ def _facts_of(column: ColumnEncoding, found: ColumnScan) -> Facts | None:
         np.zeros(len(column.levels), np.int64),
         np.zeros(len(column.marks), np.int64),
     )
-    each = [*column.places.values(), column.absent]
-    for (place, atom), count in zip(each, scan.values.all_counts.tolist(), strict=True):
+    codes = [*column.places.values(), column.absent]
+    for (level, atom), count in zip(codes, scan.values.all_counts.tolist(), strict=True):
         if atom != NO_ATOM:
             of_atoms[atom] += count
         elif count:
-            of_levels[int(place)] += count
+            of_levels[int(level)] += count
     if column.kind is Kind.NOMINAL:
         counts = dict(zip(column.levels, of_levels.tolist(), strict=True))
         return LevelFacts(column.name, scan.records, counts, column.levels)
     used = np.flatnonzero(of_levels)
-    own = NumberFacts(
+    facts = NumberFacts(
         column.name, True, False, scan.records, scan.nulls, of_atoms, finest=None, levels=of_levels
     )
     if len(used):
-        own.least, own.most = float(used[0]), float(used[-1])
-        own.largest = own.most
-        total = sum(int(place) * int(of_levels[place]) for place in used)
-        own.total = np.array([[float(total)], [float(total - int(float(total)))], [0.0]])
-    return own
+        facts.least, facts.most = float(used[0]), float(used[-1])
+        facts.largest = facts.most
+        total = sum(int(level) * int(of_levels[level]) for level in used)
+        facts.total = np.array([[float(total)], [float(total - int(float(total)))], [0.0]])
+    return facts

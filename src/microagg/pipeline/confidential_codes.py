@@ -10,35 +10,33 @@ blocks judge their groups by the whole table's counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemoryError
+from microagg.errors import InputError
 from microagg.guarantees.promise import AcceptanceTest, Guarantees, impossible
 from microagg.guarantees.tally import tally_of_part
-from microagg.kernels.standard import Standard
-from microagg.kernels.standard_of_counts import shortfall_of_counts
+from microagg.kernels.guarantee_tables import GuaranteeTables, shortfall_of_counts
+from microagg.pipeline.distinct_values import (
+    DistinctValues,
+    ValueCounting,
+    different_chunk,
+    distinct_values,
+)
 from microagg.pipeline.strata_plan import StrataCodes
 from microagg.pipeline.units import UNIT, UnitColumn, unit_numbers
 from microagg.runtime.chunk_map import ChunkMap
-from microagg.table.columns.arrow import comparable, is_text
 from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
 from microagg.table.columns.text_types import TextType, text_type_of
 from microagg.table.confidential import Attribute
 from microagg.table.ordering import ValueFrequencies
-from microagg.table.reduction import Reduction
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM
 
-A_VALUE = 100
-"""Bytes that a different value takes at the peak, about: itself, its count, its place in what
-groups are measured against.
-"""
-AT_LEAST = 1 << 16
-"""Different values that are counted whatever the memory."""
 UNKNOWN_CODE = -1
 """The number of a cell that the table did not have when it was counted."""
 
@@ -50,109 +48,6 @@ def code_column(number: int) -> str:
     'microagg code 0'
     """
     return f"microagg code {number}"
-
-
-def distinct_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column whose different values Arrow can count, of the type that it has: NaN is null, and 0
-    and -0 are one.
-    """
-    kind = column.type
-    if pa.types.is_floating(kind):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
-        return pc.add(column, pa.scalar(0.0, kind))
-    return comparable(column)
-
-
-@dataclass
-class DistinctValues(Reduction):
-    """The different values of a column in the order in which they first appear, how often each
-    occurs, and in which record first.
-    """
-
-    values: pa.Array
-    counts: np.ndarray
-    rows: np.ndarray
-
-    @classmethod
-    def of_chunk(cls, column: pa.ChunkedArray, first: int = 0) -> DistinctValues:
-        """Those of a chunk that begins with this record."""
-        encoded = pc.dictionary_encode(
-            distinct_values(column), null_encoding="encode"
-        ).combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0)
-        codes, rows = np.asarray(encoded.indices), np.zeros(len(encoded.dictionary), np.int64)
-        rows[codes[::-1]] = np.arange(
-            first + len(codes) - 1, first - 1, -1
-        )  # what is written last stays: the first
-        return DistinctValues(encoded.dictionary, np.bincount(codes, minlength=len(rows)), rows)
-
-    def combine(self, other: DistinctValues) -> DistinctValues:
-        """Add the chunk that follows."""
-        return DistinctValues.merged([self, other])
-
-    @staticmethod
-    def merged(parts: Sequence[DistinctValues]) -> DistinctValues:
-        """Those of several chunks, in their order.
-
-        >>> both = DistinctValues.merged([DistinctValues.of_chunk(pa.chunked_array([each])) for each in (["b", "a", "b"], ["c", None, "a"])])
-        >>> both.values.to_pylist(), both.counts.tolist(), both.rows.tolist()
-        (['b', 'a', 'c', None], [2, 2, 1, 1], [0, 1, 0, 1])
-        """
-        whole = pa.concat_arrays([each.values for each in parts])
-        encoded = pc.dictionary_encode(whole, null_encoding="encode")
-        codes = np.asarray(encoded.indices)
-        counts, rows = (
-            np.zeros(len(encoded.dictionary), np.int64),
-            np.zeros(len(encoded.dictionary), np.int64),
-        )
-        np.add.at(counts, codes, np.concatenate([each.counts for each in parts]))
-        rows[codes[::-1]] = np.concatenate([each.rows for each in parts])[::-1]
-        return DistinctValues(encoded.dictionary, counts, rows)
-
-
-def different_chunk(
-    source: Any, first: int, count: int, names: tuple[str, ...]
-) -> list[DistinctValues]:
-    """A task: the different values of some columns in a chunk."""
-    rows = source.read(first, count, names)
-    return [DistinctValues.of_chunk(rows.column(name), first) for name in names]
-
-
-@dataclass
-class _Counting:
-    """The different values of a column so far; chunks are merged when they have grown to as much as
-    is there.
-    """
-
-    name: str
-    memory: int
-    whole: list[DistinctValues] = field(default_factory=list)
-    held: int = 0
-    waiting: int = 0
-
-    def add(self, more: DistinctValues) -> None:
-        self.whole.append(more)
-        self.waiting += len(more.values)
-        if self.waiting > max(self.held, AT_LEAST):
-            self._merge()
-
-    def found(self) -> DistinctValues:
-        self._merge()
-        return self.whole[0]
-
-    def _merge(self) -> None:
-        self.whole = [DistinctValues.merged(self.whole)]
-        self.held, self.waiting = len(self.whole[0].values), 0
-        needed = self.held * A_VALUE + self.whole[0].values.nbytes
-        if self.held > AT_LEAST and needed > self.memory:
-            raise OnlyInMemoryError(
-                f"the different values of column {self.name!r}, {self.held:,} or more, "
-                f"need {needed / 1e6:,.0f} MB or more to be "
-                "counted for l and t, and a quarter of the memory given is "
-                f"{self.memory / 1e6:,.0f} MB; give it more memory, or round "
-                "the values."
-            )
 
 
 @dataclass(frozen=True)
@@ -226,8 +121,10 @@ class EncodedColumn:
         """(n,) int32: the number of each cell; -1 for one that is none of them.
 
         >>> cells = DistinctValues.of_chunk(pa.chunked_array([["flu", "Flu", None, "cold"]]))
-        >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 9, 1]), atoms=np.array([-1, -1, 0, -1]), marks=(None,))
-        >>> EncodedColumn.of(ill, cells).numbers(pa.chunked_array([["cold", "Flu", None, "gout"]])).tolist()
+        >>> atoms = np.array([-1, -1, 0, -1])
+        >>> ill = Attribute("ill", Kind.NOMINAL, np.array([0, 0, 9, 1]), atoms=atoms, marks=(None,))
+        >>> column = pa.chunked_array([["cold", "Flu", None, "gout"]])
+        >>> EncodedColumn.of(ill, cells).numbers(column).tolist()
         [1, 0, 2, -1]
         """
         if self.text_type is not None and not is_text(column.type):
@@ -236,11 +133,11 @@ class EncodedColumn:
         if column.type != self.type:
             column = pc.cast(column, self.type)
         empty = np.asarray(column.is_null())
-        found = np.full(len(column), UNKNOWN_CODE, np.int32)
+        codes = np.full(len(column), UNKNOWN_CODE, np.int32)
         if len(self.keys):
-            found = self._looked_up(column)
-        found[empty] = self.of_null
-        return found
+            codes = self._looked_up(column)
+        codes[empty] = self.of_null
+        return codes
 
     def _looked_up(self, column: pa.ChunkedArray) -> np.ndarray:
         if isinstance(self.keys, np.ndarray):
@@ -264,13 +161,13 @@ class EncodedColumn:
 
 @dataclass(frozen=True)
 class GuaranteeContext:
-    """What tasks have to know of a promise: the numbers of confidential values, and what groups are
-    measured against.
+    """Guarantees, codes of confidential values, and tables of the whole that groups are tested
+    against.
     """
 
     promise: Guarantees
     columns: tuple[EncodedColumn, ...]
-    standard: Standard
+    tables: GuaranteeTables
     """Of no records: the tables of the whole. The last column is that of units, where these are
     asked for; its numbers are those of a block.
     """
@@ -282,24 +179,24 @@ class GuaranteeContext:
     ) -> GuaranteeContext:
         """The promise of a whole table."""
         units = unit is not None
-        standard = promise.standard_of(
+        tables = promise.tables_of(
             np.zeros((0, len(columns) + units), np.int32),
-            [*(each.kind for each in columns), *[Kind.NOMINAL] * units],
-            [*(each.known for each in columns), *[0] * units],
-            [*(each.counts for each in columns), *[np.zeros(0, np.int64)] * units],
+            [*(column.kind for column in columns), *[Kind.NOMINAL] * units],
+            [*(column.known for column in columns), *[0] * units],
+            [*(column.counts for column in columns), *[np.zeros(0, np.int64)] * units],
             with_units=units,
         )
-        return GuaranteeContext(promise, columns, standard, unit)
+        return GuaranteeContext(promise, columns, tables, unit)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The confidential columns."""
-        return tuple(each.name for each in self.columns)
+        return tuple(column.name for column in self.columns)
 
     @property
     def carried(self) -> tuple[str, ...]:
         """The columns in which records carry numbers along."""
-        return tuple(code_column(place) for place in range(len(self.columns)))
+        return tuple(code_column(number) for number in range(len(self.columns)))
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -321,17 +218,17 @@ class GuaranteeContext:
         return rows if self.unit is None else self.unit.carried(rows)
 
     def acceptance(self, rows: pa.Table) -> AcceptanceTest:
-        """Whether some of these records, by their places, may be a group."""
-        standard = self.standard
-        codes = np.empty((rows.num_rows, standard.codes.shape[1]), np.int32)
-        for place, name in enumerate(self.carried):
-            codes[:, place] = rows.column(name).to_numpy()
+        """Return a test of whether some of these records, by their indices, may be a group."""
+        tables = self.tables
+        codes = np.empty((rows.num_rows, tables.codes.shape[1]), np.int32)
+        for number, name in enumerate(self.carried):
+            codes[:, number] = rows.column(name).to_numpy()
         if self.unit is not None:
             codes[:, -1], units = unit_numbers(rows)
-            known, begins = standard.known.copy(), standard.begins.copy()
+            known, begins = tables.known.copy(), tables.begins.copy()
             known[-1], begins[-1] = units, begins[-1] + units  # of units nothing else is looked up
-            standard = standard._replace(known=known, begins=begins)
-        return AcceptanceTest(self.promise, standard._replace(codes=codes))
+            tables = tables._replace(known=known, begins=begins)
+        return AcceptanceTest(self.promise, tables._replace(codes=codes))
 
     def attributes(self, rows: pa.Table) -> tuple[Attribute, ...]:
         """The confidential columns of these records."""
@@ -340,33 +237,33 @@ class GuaranteeContext:
             for column, name in zip(self.columns, self.carried, strict=True)
         )
 
-    def shortfall(self, place: int, values: np.ndarray, amounts: np.ndarray) -> float:
-        """How far a group is from what is asked in one column, by its numbers, ascending, and how
-        often each occurs.
+    def shortfall(self, number: int, values: np.ndarray, amounts: np.ndarray) -> float:
+        """Return the distance of a group from its guarantee in one column, by ascending codes and
+        their counts.
         """
         return float(
             shortfall_of_counts(
                 np.ascontiguousarray(values, np.int64),
                 np.ascontiguousarray(amounts, np.int64),
-                place,
-                *self.standard[1:],
+                number,
+                *self.tables[1:],
             )
         )
 
     def check_impossible(self) -> None:
         """Raise if not even all records together are diverse enough."""
-        asked = self.promise.diversity
-        if asked is None:
+        diversity = self.promise.diversity
+        if diversity is None:
             return
-        alone = GuaranteeContext.of(Guarantees(asked), self.columns)
-        for place, column in enumerate(self.columns):
+        alone = GuaranteeContext.of(Guarantees(diversity), self.columns)
+        for number, column in enumerate(self.columns):
             every = np.arange(len(column.counts))
-            if alone.shortfall(place, every, column.counts) > 0.0:
+            if alone.shortfall(number, every, column.counts) > 0.0:
                 labels = np.zeros(len(every), np.int64)
                 whole = tally_of_part(every, labels, 1, column.counts, column.known)
                 amounts = column.counts.astype(np.float64)
                 raise impossible(
-                    asked,
+                    diversity,
                     column.name,
                     whole._replace(amounts=amounts, sizes=amounts.sum(keepdims=True)),
                 )
@@ -379,12 +276,14 @@ def numbers_in_strata(
     both as one number.
     """
     rows = source.read(first, count, list(dict.fromkeys([*strata.names, *promised.names])))
-    own, found = strata.of_records(rows), []
+    stratum_numbers, counts_by_column = strata.of_records(rows), []
     for column in promised.columns:
-        pairs = own * len(column.counts) + column.numbers(rows.column(column.name))
+        pairs = stratum_numbers * len(column.counts) + column.numbers(rows.column(column.name))
         values, counts = np.unique(pairs, return_counts=True)
-        found.append(DistinctValues(pa.array(values), counts, np.zeros(len(values), np.int64)))
-    return found
+        counts_by_column.append(
+            DistinctValues(pa.array(values), counts, np.zeros(len(values), np.int64))
+        )
+    return counts_by_column
 
 
 def lacking_in_strata(
@@ -393,20 +292,20 @@ def lacking_in_strata(
     """(strata,): how far each stratum, as one group, is from keeping what is promised of values."""
     if not promised.columns:
         return np.zeros(len(strata.codes))
-    countings = [_Counting(name, memory // 4) for name in promised.names]
-    for found in passes.map_chunks("measuring", numbers_in_strata, strata, promised):
-        for counting, more in zip(countings, found, strict=True):
+    countings = [ValueCounting(name, memory // 4) for name in promised.names]
+    for chunk in passes.map_chunks("measuring", numbers_in_strata, strata, promised):
+        for counting, more in zip(countings, chunk, strict=True):
             counting.add(more)
     lacking = np.zeros(len(strata.codes))
-    for place, (column, counting) in enumerate(zip(promised.columns, countings, strict=True)):
-        pairs = counting.found()
+    for number, (column, counting) in enumerate(zip(promised.columns, countings, strict=True)):
+        pairs = counting.result()
         values = pairs.values.to_numpy()
         order = np.argsort(values, kind="stable")
         values, counts, width = values[order], pairs.counts[order], len(column.counts)
         ends = np.searchsorted(values, np.arange(1, len(lacking) + 1) * width)
         for stratum, (begin, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
             lacking[stratum] += promised.shortfall(
-                place, values[begin:end] % width, counts[begin:end]
+                number, values[begin:end] % width, counts[begin:end]
             )
     return lacking
 
@@ -428,13 +327,13 @@ def guarantee_context(
         raise InputError(
             "l and t apply to confidential columns; name at least one with confidential."
         )
-    countings = [_Counting(name, memory // 4) for name in names]
-    for found in passes.map_chunks("measuring", different_chunk, tuple(names)):
-        for counting, more in zip(countings, found, strict=True):
+    countings = [ValueCounting(name, memory // 4) for name in names]
+    for chunk in passes.map_chunks("measuring", different_chunk, tuple(names)):
+        for counting, more in zip(countings, chunk, strict=True):
             counting.add(more)
     columns = []
     for counting in countings:
-        cells = counting.found()
+        cells = counting.result()
         mark = passes.source.schema.field(counting.name)
         schema = pa.schema([pa.field(counting.name, cells.values.type, metadata=mark.metadata)])
         (attribute,) = read(

@@ -64,12 +64,12 @@ def _set_aside(
     path: str,
 ) -> dict[str, Any]:
     path = f"{path}-{first}-{count}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     rows = source.read(first, count, names)
-    told = {"digest": digest_of_chunk(rows, compared)}
+    stats = {"digest": digest_of_chunk(rows, compared)}
     rows = rows.filter(pa.array(chosen(rows)))
-    return {**write_spill_file(path, rows, np.zeros(len(rows), np.int64), told), "path": path}
+    return {**write_spill_file(path, rows, np.zeros(len(rows), np.int64), stats), "path": path}
 
 
 def kept_records(
@@ -78,17 +78,17 @@ def kept_records(
     names: tuple[str, ...],
     compared: tuple[str, ...],
     digests: Sequence[str],
-    *given: Any,
+    *arguments: Any,
 ) -> Source:
     """The table of the records that a task sets aside, with these columns; `digests` are those of
     the first pass.
     """
     files, pieces = [], []
-    done = passes.map_chunks("routing", task, names, compared, *given)
-    for told, digest in zip(done, digests, strict=True):
-        check_other_chunk(digest, told["digest"])
-        if told["index"]:
-            files.append(told["path"])
-            pieces.append((told["index"][0][1],))
+    done = passes.map_chunks("routing", task, names, compared, *arguments)
+    for stats, digest in zip(done, digests, strict=True):
+        check_other_chunk(digest, stats["digest"])
+        if stats["index"]:
+            files.append(stats["path"])
+            pieces.append((stats["index"][0][1],))
     schema = pa.schema([passes.source.schema.field(name) for name in names])
     return Source(tuple(files), "Arrow", tuple(pieces), schema)

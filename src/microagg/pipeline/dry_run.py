@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.pipeline.estimate import Estimate, search_estimate
+from microagg.pipeline.exposure import Exposure, exposure_of_table
 from microagg.pipeline.files import anonymize_out_of_core, anonymize_table, in_memory_else, read_for
 from microagg.pipeline.memory_budget import exceeds_memory
 from microagg.pipeline.preparation import Prepared
+from microagg.pipeline.preview import Preview, Previewer
 from microagg.pipeline.sources import settings_for_file
 from microagg.problem.problem import Problem
 from microagg.release.cells import read_cells
@@ -43,7 +45,7 @@ BECOMES = {
 
 @dataclass(frozen=True)
 class DryRun:
-    """What would be done, and at which cost."""
+    """Plan of a release, and its estimated cost."""
 
     records: int
     left_out: int
@@ -64,6 +66,10 @@ class DryRun:
     """How many blocks the table would be worked on in, about, in passes over a file that is never
     whole in memory; 0 for a table in memory.
     """
+    exposure: Exposure | None = None
+    """Records that stand alone in the table as it is; None out of core."""
+    preview: Preview | None = None
+    """Expected loss and changed cells; None out of core."""
 
     @property
     def seconds(self) -> float | None:
@@ -92,8 +98,11 @@ class DryRun:
                 "search_seconds": self.estimate.seconds,
                 "from_records": self.estimate.sample,
                 "open_end": self.estimate.open_end,
+                "efforts": dict(self.estimate.efforts),
             },
-            "would_write": [str(place) for place in self.files],
+            "exposure": None if self.exposure is None else self.exposure.as_data(),
+            "preview": None if self.preview is None else self.preview.as_data(),
+            "would_write": [str(path) for path in self.files],
         }
 
 
@@ -118,8 +127,8 @@ def dry_run_file(
     memory: str | float | None = None,
     spill: str | Path | None = None,
 ) -> DryRun:
-    """What `anonymize_file` would do with a file. Nothing is written, but for what a table beyond
-    `memory` sets aside for a while.
+    """Plan what `anonymize_file` would do with a file. Nothing is written, but for temporary files
+    of a table that exceeds `memory`.
     """
     settings, target = settings_for_file(settings.resolved(), source), as_target(target)
     if exceeds_memory(source, settings, memory):
@@ -181,24 +190,27 @@ def _rehearsed_beyond(
             estimate=_estimate_beyond(planned, settings),
             seconds_before=took,
             files=_places(target, report),
-            blocks=sum(each.leaves[0] for each in cuts.territories),
+            blocks=sum(stratum.leaves[0] for stratum in cuts.territories),
         )
     raise AssertionError("a search always begins")
 
 
 def _estimate_beyond(planned: PlannedRun, settings: Settings) -> Estimate:
-    """What the sample takes from which cuts were found, as often as there are such samples, shared
-    by the threads that work at once.
+    """Estimate the search from the sample that cuts were fitted to: one such search for each sample
+    of that size, shared by the threads that work at once.
     """
     sample, layout = planned.cuts.sample, planned.layout
     if len(sample) < 2 * layout.k:
         return Estimate(None, 0)
     problem = replace(Problem.of(sample, layout.k, threads=1), of_records=layout.records)
-    found = search_estimate(
+    estimate = search_estimate(
         settings.chosen_method, problem, settings.params, seed=settings.seed or 0
     )
     times = layout.records / len(sample) / max(1, planned.budget.at_once)
-    return found if found.seconds is None else replace(found, seconds=found.seconds * times)
+    efforts = tuple((word, seconds * times) for word, seconds in estimate.efforts)
+    if estimate.seconds is None:
+        return replace(estimate, efforts=efforts)
+    return replace(estimate, seconds=estimate.seconds * times, efforts=efforts)
 
 
 def _rehearsed(
@@ -224,12 +236,16 @@ def _rehearsed(
         estimate=estimate,
         seconds_before=took,
         files=places,
+        exposure=exposure_of_table(plan.input),
+        preview=Previewer(prepared).preview(),
     )
 
 
 def _about(schema: Schema, settings: Settings, variables: Sequence[Variable]) -> dict[str, Any]:
-    """What would be done, as far as columns and settings tell."""
-    how = {each.name: aggregate_of(each, settings.aggregates).name for each in variables}
+    """Return what columns and settings say of a release."""
+    how = {
+        variable.name: aggregate_of(variable, settings.aggregates).name for variable in variables
+    }
     columns = tuple(
         {
             "name": column.name,
@@ -264,16 +280,16 @@ def _guarantee(schema: Schema, settings: Settings) -> tuple[str, ...]:
         if settings.chosen_method.scope == "record"
         else "each value of every single column among"
     )
-    told = [f"{settings.k} or more records share {what} {columns}"]
+    sentences = [f"{settings.k} or more records share {what} {columns}"]
     if settings.l is not None:
-        told.append(
+        sentences.append(
             f"{settings.diversity} l-diversity of {settings.l:g} in every confidential column"
         )
     if settings.t is not None:
-        told.append(f"t-closeness of {settings.t:g} in every confidential column")
+        sentences.append(f"t-closeness of {settings.t:g} in every confidential column")
     if settings.unit is not None:
-        told.append(
+        sentences.append(
             f"{settings.k} or more different units in every class, none with more than "
             f"half of its records"
         )
-    return tuple(told)
+    return tuple(sentences)

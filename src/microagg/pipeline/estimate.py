@@ -1,5 +1,5 @@
-"""How long a search will take: found out by running the very method on a few of the very records,
-and reckoned up from there.
+"""Expected time of a search: the method itself runs on a few of the records, and their time is
+scaled up.
 
 An estimate and no promise: memory that is farther away, and groups that are harder to find among
 many records, are not in it.
@@ -17,7 +17,7 @@ import numpy as np
 from microagg.errors import MicroaggError
 from microagg.kernels import random
 from microagg.kernels.compiling import seconds_compiling
-from microagg.methods.lns.effort import work_of
+from microagg.methods.lns.effort import WORDS, work_of
 from microagg.methods.method import Method
 from microagg.methods.search.auto import plan
 from microagg.methods.search.enforce import work_with_promise
@@ -41,16 +41,19 @@ class Estimate:
     sample: int
     """The number of records that the method was run on."""
     open_end: str = ""
-    """What comes on top and cannot be told, in words."""
+    """Work that comes on top and whose time is unknown, in words."""
+    efforts: tuple[tuple[str, float], ...] = ()
+    """Seconds for each word of effort, of a method that has them."""
 
 
 def search_estimate(
     method: Method, problem: Problem, params: dict[str, Any], *, seed: int, refine: bool = False
 ) -> Estimate:
-    """What a method will take on these points, from runs on samples of them, with all that is
-    promised of groups.
+    """Return the time that a method takes on these points, from runs on samples of them, under the
+    same guarantees.
 
-    >>> estimate = search_estimate(_named("mdav"), Problem.of(np.arange(900.0).reshape(-1, 3), 3), {"leftovers": "block"}, seed=0)
+    >>> problem = Problem.of(np.arange(900.0).reshape(-1, 3), 3)
+    >>> estimate = search_estimate(_named("mdav"), problem, {"leftovers": "block"}, seed=0)
     >>> estimate.sample, estimate.seconds < 60
     (300, True)
     """
@@ -68,24 +71,29 @@ def search_estimate(
             else "a proof takes whatever time it takes; time_limit bounds it",
         )
     without = {**params, "effort": 0.0, "time_limit": None, "stop_after": None}
-    base = trial.reckoned(without)
-    steps, programs = _steps(method, problem, params["effort"])
-    seconds = base + steps * trial.seconds_a_step(without) if steps else base
-    seconds = seconds if limit is None else min(seconds, limit)
-    told = (
-        "integer programs follow the search, and how long they take cannot be told"
-        if programs and limit is None
-        else ""
+    base, a_step = trial.reckoned(without), 0.0
+    works = {word: _steps(method, problem, word) for word in (*WORDS, params["effort"])}
+    if any(steps for steps, _ in works.values()):
+        a_step = trial.seconds_a_step(without)
+    steps, programs = works[params["effort"]]
+    seconds = base + steps * a_step
+    open_end = ""
+    if programs and limit is None:
+        open_end = "integer programs follow the search; the time that they take is unknown"
+    return Estimate(
+        seconds if limit is None else min(seconds, limit),
+        trial.sample,
+        open_end,
+        tuple((word, base + works[word][0] * a_step) for word in WORDS),
     )
-    return Estimate(seconds, trial.sample, told)
 
 
 def _steps(method: Method, problem: Problem, effort: str | float) -> tuple[int, bool]:
-    """How many steps of annealing an effort means for all records, and whether integer programs
-    follow them.
+    """Return the steps of annealing that an effort means for all records, and whether integer
+    programs follow them.
     """
     if method.name != "auto":
-        return work_of(len(problem.points), effort).steps, False
+        return work_of(len(problem.points), effort, problem.of_records).steps, False
     chosen = plan(problem, effort)
     if not chosen.way.startswith("search"):
         return 0, False
@@ -129,7 +137,7 @@ class _Trial:
         return last * (n / size) ** min(max(grown, 1.0), steepest)
 
     def seconds_a_step(self, without: dict[str, Any]) -> float:
-        """What a step of annealing takes."""
+        """Return the seconds of a step of annealing."""
         some = {**without, "effort": STEPS}
         self._seconds(min(self.sample, SMALLEST), some)
         took = self._seconds(self.sample, some) - self._seconds(self.sample, without)

@@ -122,7 +122,7 @@ class MergedParts:
     @property
     def covered(self) -> Mapping[str, np.ndarray]:
         """Return the part of each column's range that classes cover."""
-        return {name: self.inputs.facts.covered[name] for name, _ in self.inputs.asked.ranges}
+        return {name: self.inputs.facts.covered[name] for name, _ in self.inputs.class_spec.ranges}
 
 
 def number_totals_in(inputs: FigureInputs) -> tuple[NumberTotals, ...]:

@@ -8,7 +8,7 @@ among all originals, and say so. What no sample gives is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from microagg.measures.risk.classes import ClassSizes
 from microagg.measures.risk.linkage import slack_of, with_points
 from microagg.pipeline.block_stats import AFTER, ATOM, BEFORE, PLACE, BlockStatsSpec
 from microagg.pipeline.class_stats import ClassStats, ClassStatsSpec, KeptColumnStats
-from microagg.pipeline.exact_parts import MergedParts, number_totals_in
+from microagg.pipeline.exact_parts import MergedParts
 from microagg.pipeline.linkage import LinkageResult, link_records
 from microagg.pipeline.spill_index import NUMBER
 from microagg.release.changes import Change, moved_by
@@ -44,7 +44,7 @@ _FROM_SAMPLE = (Basis.SAMPLE, Basis.RECORDS, Basis.CLASSES)
 
 @dataclass
 class FigureCounts:
-    """What all blocks come to: sums over records, in three parts each, and what columns release."""
+    """Combined statistics of all blocks: sums over records in three parts, and released cells."""
 
     plain: bool = True
     sums: np.ndarray | None = None
@@ -58,43 +58,46 @@ class FigureCounts:
     blanked: list[int] = field(default_factory=list)
 
     @staticmethod
-    def of(told: Sequence[dict[str, Any]]) -> FigureCounts:
+    def of(blocks: Sequence[dict[str, Any]]) -> FigureCounts:
         """From what the blocks tell."""
-        total = np.zeros_like(np.array(told[0]["sums"]))
-        for each in told:
-            partial_sums.add_sums(total, np.array(each["sums"]))
-        one = [
-            cells[0] if all(cell == cells[0] for cell in cells) else None
-            for cells in zip(*(each["one"] for each in told), strict=True)
-        ]
+        total = np.zeros_like(np.array(blocks[0]["sums"]))
+        for block in blocks:
+            partial_sums.add_sums(total, np.array(block["sums"]))
+
+        def by_column(name: str) -> Iterator[tuple[Any, ...]]:
+            return zip(*(block[name] for block in blocks), strict=True)
+
         return FigureCounts(
-            all(each["plain"] for each in told),
+            all(block["plain"] for block in blocks),
             total,
-            [min(each) for each in zip(*(each["lows"] for each in told), strict=True)],
-            [max(each) for each in zip(*(each["highs"] for each in told), strict=True)],
-            [sum(each) for each in zip(*(each["same"] for each in told), strict=True)],
-            one,
-            [_mean_move(each) for each in zip(*(each["moved"] for each in told), strict=True)],
+            [min(values) for values in by_column("lows")],
+            [max(values) for values in by_column("highs")],
+            [sum(counts) for counts in by_column("same")],
+            [
+                cells[0] if all(cell == cells[0] for cell in cells) else None
+                for cells in by_column("one")
+            ],
+            [_mean_move(parts) for parts in by_column("moved")],
         )
 
-    def total(self, place: int) -> float:
+    def total(self, number: int) -> float:
         """One of the sums."""
         assert self.sums is not None
-        return float(sums.rounded(self.sums, place))
+        return float(sums.rounded(self.sums, number))
 
 
 def _mean_move(parts: Sequence[list[float] | None]) -> float | None:
     total, cells = np.zeros((3, 1)), 0.0
-    for each in parts:
-        if each is not None:
-            partial_sums.add_sums(total, np.array(each[:3]).reshape(3, 1))
-            cells += each[3]
+    for part in parts:
+        if part is not None:
+            partial_sums.add_sums(total, np.array(part[:3]).reshape(3, 1))
+            cells += part[3]
     return float(sums.rounded(total, 0)) / cells if cells else None
 
 
 @dataclass
 class FigureInputs:
-    """What was counted and set aside on the way of a release."""
+    """Inputs of the figures of a release, collected while its blocks were worked on."""
 
     aside: BlockStatsSpec
     variables: tuple[Variable, ...]
@@ -107,7 +110,7 @@ class FigureInputs:
     counts: FigureCounts
     classes: ClassSizes
     facts: ClassStats
-    asked: ClassStatsSpec
+    class_spec: ClassStatsSpec
     kept: KeptColumnStats | None
     """Of classes with kept columns; None where there are none."""
     loss: dict[str, float]
@@ -127,7 +130,7 @@ class FigureInputs:
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return self.aside.records
 
     # --- what lies in samples
@@ -162,21 +165,17 @@ class FigureInputs:
         return before, Cells(tuple(variables), values, held)
 
     def changes(self, pair: Pair) -> dict[str, Change]:
-        """What became of the cells of all records, column by column."""
-        found, counts = {}, self.counts
+        """Return the changes of the cells of all records, by column."""
+        changes, counts = {}, self.counts
         for j, (old, new) in enumerate(
             zip(pair.before.variables, pair.after.variables, strict=True)
         ):
             unchanged = 100.0 * counts.same[j] / self.records
             moved = moved_by(old, new, counts.moved[j])
-            found[old.name] = Change(
+            changes[old.name] = Change(
                 old.name, old.kind, unchanged, *moved, counts.filled[j], counts.blanked[j]
             )
-        return found
-
-    def moved_means(self) -> dict[str, float]:
-        """Return by how many standard deviations the mean of each column of numbers moved."""
-        return {totals.name: totals.mean_moved for totals in number_totals_in(self)}
+        return changes
 
     # --- looking up
 
@@ -186,7 +185,7 @@ class FigureInputs:
         if pair.cells is None:
             chosen = self.variables
         else:
-            chosen = tuple(each for each in self.variables if each.name in pair.quasi)
+            chosen = tuple(variable for variable in self.variables if variable.name in pair.quasi)
         if not chosen:
             return
         self.space = space = self._space(pair, len(chosen))
@@ -217,7 +216,7 @@ class FigureInputs:
         return Space.fit(pair.before, "zscore")
 
     def _looked_up(self) -> np.ndarray:
-        """Which records of the sample are looked up: those with the lowest hashes."""
+        """Return the records of the sample that are looked up: those with the lowest hashes."""
         keys = self.aside.keys(self.sample.column(NUMBER).to_numpy())
         return np.sort(np.argsort(keys, kind="stable")[:LOOKED_UP])
 
@@ -328,7 +327,7 @@ def _coarse(
     ]
     # of nominal columns missing is a level
     known = (*levels, None) if any(missing) else tuple(levels)
-    place = {word: float(rank) for rank, word in enumerate(known)}
+    rank_of = {word: float(rank) for rank, word in enumerate(known)}
     coarse = replace(
         variable,
         kind=Kind.NOMINAL,
@@ -340,7 +339,7 @@ def _coarse(
         coarse=True,
     )
     values = [
-        place[word] if word is not None or gone else np.nan
+        rank_of[word] if word is not None or gone else np.nan
         for word, gone in zip(words, missing, strict=True)
     ]
     return coarse, np.array(values)

@@ -46,8 +46,10 @@ from microagg.release.saving import (
     report_places,
     rows_to_write,
 )
-from microagg.release.settings import Settings, settings_from
-from microagg.runtime.dask import WorkerPool, check_engine, connect
+from microagg.release.setting_arguments import settings_from
+from microagg.release.settings import Settings
+from microagg.runtime.dask_cluster import check_engine, connect
+from microagg.runtime.dask_pool import WorkerPool
 from microagg.runtime.spill import remove_left_spill
 from microagg.table.columns.arrow import release_unused_memory
 from microagg.table.schema import WITHHELD, Role
@@ -151,23 +153,23 @@ def anonymize_file(
     ['31', '31', '62', '62']
     """
     if settings is None:
-        asked = Settings.of(k=k, reading=reading, writing=writing, **options)
+        all_settings = Settings.of(k=k, reading=reading, writing=writing, **options)
     else:
         of_method = {
             name: value for name, value in options.items() if name not in Settings.parameters()
         }
-        asked = settings_from({"k": k, "settings": settings, "params": of_method, **options})
-        asked = asked.but(
-            reading={**asked.reading, **(reading or {})},
-            writing={**asked.writing, **(writing or {})},
+        all_settings = settings_from({"k": k, "settings": settings, "params": of_method, **options})
+        all_settings = all_settings.but(
+            reading={**all_settings.reading, **(reading or {})},
+            writing={**all_settings.writing, **(writing or {})},
         )
     if engine is not None:
         check_engine(engine)
     source, target = path_of(source, "source"), path_of(target, "target")
-    with staged_paths(source, target, spill, resume=resume) as at:
+    with staged_paths(source, target, spill, resume=resume) as paths:
         release = _anonymized(
-            at,
-            asked,
+            paths,
+            all_settings,
             memory,
             keep_order=keep_order,
             report=report,
@@ -176,39 +178,39 @@ def anonymize_file(
             engine=engine,
             progress=progress,
         )
-    return replace(release, notes=(*release.notes, *at.notes)) if at.notes else release
+    return replace(release, notes=(*release.notes, *paths.notes)) if paths.notes else release
 
 
 def _anonymized(
-    at: StagedPaths,
-    asked: Settings,
+    paths: StagedPaths,
+    settings: Settings,
     memory: str | float | None,
     *,
     engine: Any,
     resume: bool,
     **more: Any,
 ) -> Release:
-    """What anonymize_file() does once it is known where tables lie: in passes, or in memory."""
-    target = as_target(at.target)
-    asked = settings_for_file(asked, at.source)
-    if exceeds_memory(at.source, asked, memory, engine=engine is not None):
+    """Run anonymize_file() on local paths: in memory or out of core."""
+    target = as_target(paths.target)
+    settings = settings_for_file(settings, paths.source)
+    if exceeds_memory(paths.source, settings, memory, engine=engine is not None):
         with in_memory_else(memory, engine):
             return anonymize_out_of_core(
-                at.source,
+                paths.source,
                 target,
-                asked,
+                settings,
                 memory,
-                spill=at.spill,
+                spill=paths.spill,
                 resume=resume,
                 engine=engine,
                 **more,
             )
-    with watched_input(at.source) as identity:
-        here = at.source_here()
-        table = read_for(here, target, asked, report=more["report"])
+    with watched_input(paths.source) as identity:
+        here = paths.source_here()
+        table = read_for(here, target, settings, report=more["report"])
         identity.check_last()
-    more_notes = notes_on_memory(memory, table, asked)
-    release = anonymize_table(table, here, target, asked, **more)
+    more_notes = notes_on_memory(memory, table, settings)
+    release = anonymize_table(table, here, target, settings, **more)
     if engine is not None:
         more_notes = (*more_notes, ONE_PROCESS)
     return replace(release, notes=(*release.notes, *more_notes)) if more_notes else release
@@ -233,8 +235,8 @@ def read_for(
 
 @contextlib.contextmanager
 def in_memory_else(memory: str | float | None, engine: Any = None) -> Iterator[None]:
-    """What is not worked on beyond memory is gone on with in memory, as far as that reaches, unless
-    somebody said how much there is, or asked for an engine.
+    """Leave a table to the way in memory where it cannot be processed out of core; raise if
+    `memory` or an engine was requested.
     """
     try:
         yield
@@ -277,11 +279,11 @@ def anonymize_out_of_core(
             release = protect_out_of_core(source, target, settings, budget, run)
         else:
             with connect(engine, run.threads) as client:
-                crew = WorkerPool.of(client)
+                workers = WorkerPool.of(client)
                 spill = None if run.spill is None else _absolute(run.spill)
-                budget = MemoryBudget(crew.memory(limit), crew.threads)
+                budget = MemoryBudget(workers.memory(limit), workers.threads)
                 paths = source if isinstance(source, Url) else _absolute(source), _absolute(target)
-                run = replace(run, crew=crew, spill=spill)
+                run = replace(run, workers=workers, spill=spill)
                 release = protect_out_of_core(*paths, settings, budget, run)
     for path, public in zip(reports, (False, True), strict=False):
         report_on_saved(release, path, target, public=public)
@@ -290,9 +292,9 @@ def anonymize_out_of_core(
 
 def check_same(source: str | Path, target: Path) -> None:
     """Refuse a target that is the source, or the folder in which it or some of it lies."""
-    there = [Path(source), *(files_of(source) if is_in_parts(source) else ())]
-    for each in (*there, *(each.parent for each in there if is_folder(target))):
-        if target.exists() and each.exists() and target.samefile(each):
+    inputs = [Path(source), *(files_of(source) if is_in_parts(source) else ())]
+    for path in (*inputs, *(path.parent for path in inputs if is_folder(target))):
+        if target.exists() and path.exists() and target.samefile(path):
             raise InputError(SAME_FILE)
 
 
@@ -315,7 +317,7 @@ def anonymize_table(
     before_search: Callable[[Prepared], object] | None = None,
     format: int = FORMAT,
 ) -> Release:
-    """What anonymize_file() does with a table once it has been read from `source`.
+    """Run anonymize_file() on a table that has been read from `source`.
 
     `expected` gets the release and its rows as they are about to be written, and raises if they are
     not to be; `before_search` see `protect`. `format` is that of the manifests: `repeat` makes old
@@ -355,8 +357,8 @@ def anonymize_table(
     if expected is not None:
         expected(release, rows_to_write(release, keep_order=keep_order))
     release._save_at(target, keep_order=keep_order, **shared)
-    for place, public in zip(places, (False, True), strict=False):
-        report_on_saved(release, place, target, public=public)
+    for path, public in zip(places, (False, True), strict=False):
+        report_on_saved(release, path, target, public=public)
     return release
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from microagg.kernels import partial_sums, sums
-from microagg.pipeline.caps import Caps, capped_table, places_of_caps
+from microagg.kernels import sums
+from microagg.pipeline.caps import Caps, capped_table, positions_for_caps
 from microagg.pipeline.column_stats import Facts, LevelFacts, NumberFacts
+from microagg.pipeline.term_sums import Term, add_up_chunk
+from microagg.pipeline.turned_space import turned_space
 from microagg.pipeline.value_counts import Counted, Quantile, ValueHistogram, added_up
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.axes import (
@@ -28,19 +29,12 @@ from microagg.table.axes import (
     with_atoms,
 )
 from microagg.table.capping import Capped, Limits
-from microagg.table.columns.column_encoding import cells_in
 from microagg.table.encoder import (
-    RUN,
     Space,
-    can_be_turned,
-    extents,
     is_standard,
-    moments_of_run,
-    principal_axes,
-    turned_to,
 )
 from microagg.table.precision import Precision
-from microagg.table.reduction import Reduction, combine_chunks
+from microagg.table.reduction import combine_chunks
 from microagg.table.scales import (
     QUARTILES,
     SCALE,
@@ -50,7 +44,7 @@ from microagg.table.scales import (
     axis_of_ranks,
 )
 from microagg.table.schema import Kind
-from microagg.table.variable import Cells, Variable
+from microagg.table.variable import Variable
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class FittedSpace:
 
 @dataclass(frozen=True)
 class ScalingOptions:
-    """What is said of the space."""
+    """Options of the space."""
 
     scale: str = SCALE.default
     importance: Mapping[str, float] = field(default_factory=dict)
@@ -81,56 +75,51 @@ class ScalingOptions:
 
 
 def fit(
-    passes: ChunkMap, variables: Sequence[Variable], facts: Sequence[Facts], asked: ScalingOptions
+    passes: ChunkMap, variables: Sequence[Variable], facts: Sequence[Facts], options: ScalingOptions
 ) -> FittedSpace:
-    """What `cap_cells`, `Space.fit` and `precision_of` find in the whole table."""
-    names, scale, importance = tuple(variables), asked.scale, asked.importance
-    ordered = ValueHistogram(passes, names, dict(_numbers(facts)), asked.room)
-    ordered.at(_places(names, facts, asked))  # all of them in the same passes
+    """Return the spaces, caps and precisions of the whole table, as `find_limits`, `Space.fit` and
+    `precision_of` give them.
+    """
+    names, scale, importance = tuple(variables), options.scale, options.importance
+    ordered = ValueHistogram(passes, names, dict(_numbers(facts)), options.room)
+    ordered.lookup(_places(names, facts, options))  # all of them in the same passes
     columns = _Columns(passes, names, tuple(facts), ordered)
     searched, capped = columns, None
-    if asked.cap:
-        capped = capped_table(passes, names, facts, asked.cap, ordered)
+    if options.cap:
+        capped = capped_table(passes, names, facts, options.cap, ordered)
         searched = _Columns(passes, names, capped.facts, ordered, capped.limits)
     unturned, limits = searched.space(scale, importance), None if capped is None else capped.limits
     measured = [columns.space(scale, importance)]
     if not is_standard(scale, importance):
         measured.append(columns.space(SCALE.default, {}))
-    space = _turned(passes, names, unturned, facts[0].records, limits)
+    space = turned_space(passes, names, unturned, facts[0].records, limits)
     return FittedSpace(
         space, tuple(measured), columns.precisions(), limits, {} if capped is None else capped.done
     )
 
 
 def _places(
-    variables: tuple[Variable, ...], facts: Sequence[Facts], asked: ScalingOptions
+    variables: tuple[Variable, ...], facts: Sequence[Facts], options: ScalingOptions
 ) -> dict[int, list[int]]:
     """By column the places in its order that its precision, a scale and caps ask for."""
-    found = places_of_caps(variables, facts, asked.cap)
-    for j, each in _numbers(facts):
-        if each.places:
-            found[j] = [*found.get(j, []), *each.places]
-    if asked.scale == "robust":
-        for j, (variable, each) in enumerate(zip(variables, facts, strict=True)):
-            if isinstance(each, NumberFacts) and not _is_coded(variable, each):
-                own = [place for quantile in _quartiles(each) for place in quantile.places]
-                found[j] = [*found.get(j, []), *own]
-    return found
+    places = positions_for_caps(variables, facts, options.cap)
+    for j, column_facts in _numbers(facts):
+        if column_facts.places:
+            places[j] = [*places.get(j, []), *column_facts.places]
+    if options.scale == "robust":
+        for j, (variable, column_facts) in enumerate(zip(variables, facts, strict=True)):
+            if isinstance(column_facts, NumberFacts) and not _is_coded(variable, column_facts):
+                positions = [
+                    position
+                    for quantile in _quartiles(column_facts)
+                    for position in quantile.places
+                ]
+                places[j] = [*places.get(j, []), *positions]
+    return places
 
 
 def _quartiles(facts: NumberFacts) -> list[Quantile]:
     return [Quantile.of(share, facts.known) for share in QUARTILES]
-
-
-@dataclass(frozen=True)
-class Term:
-    """What is added up of a column: its values, or (`axis`) their coordinates; or the squares of
-    these around a centre.
-    """
-
-    column: int
-    axis: Axis | None = None
-    centre: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,98 +147,116 @@ class _Columns:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns are numbers without gaps: those need no places for atoms."""
+        """Return True if all columns are numbers without gaps: those need no positions for special
+        codes.
+        """
         return all(
-            variable.kind is Kind.NUMERIC and isinstance(each, NumberFacts) and not each.missing
-            for variable, each in zip(self.variables, self.facts, strict=True)
+            variable.kind is Kind.NUMERIC
+            and isinstance(column_facts, NumberFacts)
+            and not column_facts.missing
+            for variable, column_facts in zip(self.variables, self.facts, strict=True)
         )
 
     def space(self, scale: str, importance: Mapping[str, float]) -> Space:
-        """What `Space.fit` finds, before axes are turned."""
+        """Return the space before its axes are turned, as `Space.fit` gives it."""
         if scale not in self.measured:
             self.measured[scale] = self._measured(scale)
-        found: list[ColumnAxes] = []
-        for variable, facts, own in zip(
+        axes_of_columns: list[ColumnAxes] = []
+        for variable, facts, measured in zip(
             self.variables, self.facts, self.measured[scale], strict=True
         ):
-            times, axes = float(importance.get(variable.name, 1.0)), own.axes
+            times, axes = float(importance.get(variable.name, 1.0)), measured.axes
             if isinstance(axes, Coded):
                 axes = _coded(variable, facts, scale, times)
             elif self.is_plain:
                 axes = scaled_by(axes.axis, scale, variable.unit, times, axes.constant, lambda: 0.0)
             else:
                 known, counts = _counts(facts)
-                axes = with_atoms(axes, own.mean, own.deviation, known, counts, scale, times)
-            found.append(axes)
-        return Space(scale, tuple(found))
+                axes = with_atoms(
+                    axes, measured.mean, measured.deviation, known, counts, scale, times
+                )
+            axes_of_columns.append(axes)
+        return Space(scale, tuple(axes_of_columns))
 
     def precisions(self) -> tuple[Precision, ...]:
-        """What `precision_of` finds in each column."""
+        """Return the precision of each column, as `precision_of` gives it."""
         return tuple(
-            each.precision(lambda places, j=j: self.ordered.at({j: places})[j])
-            if isinstance(each, NumberFacts)
+            column_facts.precision(lambda places, j=j: self.ordered.lookup({j: places})[j])
+            if isinstance(column_facts, NumberFacts)
             else Precision()
-            for j, each in enumerate(self.facts)
+            for j, column_facts in enumerate(self.facts)
         )
 
     def _measured(self, scale: str) -> list[_Own]:
         numbers = {
-            j: each
-            for j, (variable, each) in enumerate(zip(self.variables, self.facts, strict=True))
-            if isinstance(each, NumberFacts) and not _is_coded(variable, each)
+            j: column_facts
+            for j, (variable, column_facts) in enumerate(
+                zip(self.variables, self.facts, strict=True)
+            )
+            if isinstance(column_facts, NumberFacts) and not _is_coded(variable, column_facts)
         }
         axes = self._axes(scale, numbers)
-        found = [
-            _Own(_coded(variable, each, scale, 1.0)) if j not in axes else _Own(axes[j])
-            for j, (variable, each) in enumerate(zip(self.variables, self.facts, strict=True))
+        columns = [
+            _Own(_coded(variable, column_facts, scale, 1.0)) if j not in axes else _Own(axes[j])
+            for j, (variable, column_facts) in enumerate(
+                zip(self.variables, self.facts, strict=True)
+            )
         ]
         if self.is_plain:
-            return found
-        moments = self._moments({j: each.axis for j, each in axes.items()})
+            return columns
+        moments = self._moments({j: scaled.axis for j, scaled in axes.items()})
         for j, (mean, deviation) in moments.items():
-            found[j] = replace(found[j], mean=mean, deviation=deviation)
-        return found
+            columns[j] = replace(columns[j], mean=mean, deviation=deviation)
+        return columns
 
     def _axes(self, scale: str, numbers: Mapping[int, NumberFacts]) -> dict[int, Scaled]:
         """The axes of columns of numbers."""
-        found = {j: Axis(0.0, 1.0) for j in numbers}
+        axes = {j: Axis(0.0, 1.0) for j in numbers}
         if scale == "minmax":
-            found = {j: axis_of_range(each.least, each.most) for j, each in numbers.items()}
+            axes = {
+                j: axis_of_range(column_facts.least, column_facts.most)
+                for j, column_facts in numbers.items()
+            }
         elif scale == "zscore":
-            means = {j: each.mean for j, each in numbers.items()}
+            means = {j: column_facts.mean for j, column_facts in numbers.items()}
             spreads = self._deviations(dict.fromkeys(numbers), means)
-            found = {j: Axis(mean, spreads[j]) for j, mean in means.items()}
+            axes = {j: Axis(mean, spreads[j]) for j, mean in means.items()}
         elif scale == "robust":
-            found = self._axes_of_quartiles(numbers)
+            axes = self._axes_of_quartiles(numbers)
         elif scale == "rank":
             counted = self.ordered.different(tuple(numbers))
-            found = {
-                j: axis_of_ranks(*self._within_limits(j, *each)) for j, each in counted.items()
+            axes = {
+                j: axis_of_ranks(*self._within_limits(j, *counts)) for j, counts in counted.items()
             }
-        constant = {j: each.least == each.most for j, each in numbers.items()}
-        small = [j for j, axis in found.items() if axis.width == 0.0 and not constant[j]]
+        constant = {
+            j: column_facts.least == column_facts.most for j, column_facts in numbers.items()
+        }
+        small = [j for j, axis in axes.items() if axis.width == 0.0 and not constant[j]]
         widths = self._widths_of_small(small)
         return {
             j: scaled_by(
                 axis, scale, self.variables[j].unit, 1.0, constant[j], lambda j=j: widths[j]
             )
-            for j, axis in found.items()
+            for j, axis in axes.items()
         }
 
     def _axes_of_quartiles(self, numbers: Mapping[int, NumberFacts]) -> dict[int, Axis]:
         """The axes of columns by their quartiles. Limits keep the order of values, so what was
         counted without them does.
         """
-        asked = {j: _quartiles(each) for j, each in numbers.items()}
-        found = self.ordered.at(
-            {j: [p for each in own for p in each.places] for j, own in asked.items()}
+        quartiles = {j: _quartiles(column_facts) for j, column_facts in numbers.items()}
+        values_by_column = self.ordered.lookup(
+            {
+                j: [p for quantile in column_quartiles for p in quantile.places]
+                for j, column_quartiles in quartiles.items()
+            }
         )
         axes = {}
-        for j, own in asked.items():
-            values = np.array(list(found[j].values()))
+        for j, column_quartiles in quartiles.items():
+            values = np.array(list(values_by_column[j].values()))
             values = values if self.limits is None else self.limits.column(j, values)
-            at = dict(zip(found[j], values.tolist(), strict=True))
-            axes[j] = axis_of_quartiles(*[each.value(at) for each in own])
+            limited = dict(zip(values_by_column[j], values.tolist(), strict=True))
+            axes[j] = axis_of_quartiles(*[quantile.value(limited) for quantile in column_quartiles])
         return axes
 
     def _within_limits(self, j: int, values: np.ndarray, counts: np.ndarray) -> Counted:
@@ -265,9 +272,9 @@ class _Columns:
         """
         spread = {}
         for j in columns:
-            each = self.facts[j]
-            assert isinstance(each, NumberFacts)
-            spread[j] = each.most - each.least
+            column_facts = self.facts[j]
+            assert isinstance(column_facts, NumberFacts)
+            spread[j] = column_facts.most - column_facts.least
         moments = self._moments({j: Axis(0.0, spread[j]) for j in columns})
         least = float(np.finfo(np.float64).smallest_subnormal)
         return {j: max(spread[j] * moments[j][1], least) for j in columns}
@@ -278,8 +285,8 @@ class _Columns:
             return {}
         totals = self._sums([Term(j, axis) for j, axis in axes.items()])
         means = {
-            j: sums.rounded(totals, place) / _counts(self.facts[j])[0]
-            for place, j in enumerate(axes)
+            j: sums.rounded(totals, number) / _counts(self.facts[j])[0]
+            for number, j in enumerate(axes)
         }
         deviations = self._deviations(axes, means)
         return {j: (means[j], deviations[j]) for j in axes}
@@ -294,8 +301,8 @@ class _Columns:
             return {}
         squares = self._sums([Term(j, axis, means[j]) for j, axis in axes.items()])
         return {
-            j: float(np.sqrt(sums.rounded(squares, place) / _counts(self.facts[j])[0]))
-            for place, j in enumerate(axes)
+            j: float(np.sqrt(sums.rounded(squares, number) / _counts(self.facts[j])[0]))
+            for number, j in enumerate(axes)
         }
 
     def _sums(self, terms: Sequence[Term]) -> np.ndarray:
@@ -306,55 +313,8 @@ class _Columns:
         return combine_chunks(self.passes.map_chunks("measuring", add_up_chunk, *args)).totals
 
 
-@dataclass
-class TermSums(Reduction):
-    """Sums of the values of columns, of their coordinates, or of squares around a centre."""
-
-    totals: np.ndarray
-    """(3, terms): sums in three parts."""
-
-    @classmethod
-    def of_chunk(cls, values: Mapping[int, np.ndarray], terms: Sequence[Term]) -> TermSums:
-        """Sum up the values of a chunk, by column."""
-        totals = np.zeros((3, len(terms)))
-        for number, term in enumerate(terms):
-            column = values[term.column]
-            column = column if term.axis is None else term.axis.coordinates(column)
-            column, centre = column.reshape(-1, 1), term.centre
-            if centre is None:
-                totals[:, number] = sums.column_sums(column)[:, 0]
-            else:
-                totals[:, number] = partial_sums.square_sums(column, np.array([centre]))[:, 0]
-        return cls(totals)
-
-    def combine(self, other: TermSums) -> TermSums:
-        """Add another chunk."""
-        partial_sums.add_sums(self.totals, other.totals)
-        return self
-
-
-def add_up_chunk(
-    source: Any,
-    first: int,
-    count: int,
-    variables: tuple[Variable, ...],
-    terms: tuple[Term, ...],
-    limits: Limits | None,
-) -> TermSums:
-    """Sum up terms of a chunk, within limits: a task."""
-    columns = list(dict.fromkeys(term.column for term in terms))
-    chosen = [variables[j] for j in columns]
-    rows = source.read(first, count, [variable.name for variable in chosen])
-    cells, values = cells_in(rows, chosen, first), {}
-    for number, j in enumerate(columns):
-        column = cells.values[:, number]
-        column = np.ascontiguousarray(column[~np.isnan(column)])
-        values[j] = column if limits is None else limits.column(j, column)
-    return TermSums.of_chunk(values, terms)
-
-
 def _is_coded(variable: Variable, facts: Facts) -> bool:
-    """Whether a column has categories: nominal ones, or the one value that it has and its gaps."""
+    """Return True if a column is coded as categories: nominal ones, or one value and gaps."""
     if isinstance(facts, LevelFacts) or variable.kind is Kind.NOMINAL:
         return True
     return facts.missing > 0 and (facts.known == 0 or facts.least == facts.most)
@@ -371,70 +331,14 @@ def _coded(variable: Variable, facts: Facts, scale: str, importance: float) -> C
 
 
 def _counts(facts: Facts) -> tuple[int, np.ndarray]:
-    """How many cells of a column have a value, and how often each atom occurs."""
+    """Return the number of cells with a value, and the count of each special code."""
     assert isinstance(facts, NumberFacts)
     return facts.known, facts.atoms
 
 
 def _numbers(facts: Sequence[Facts]) -> Iterator[tuple[int, NumberFacts]]:
-    return ((j, each) for j, each in enumerate(facts) if isinstance(each, NumberFacts))
-
-
-def _turned(
-    passes: ChunkMap,
-    variables: tuple[Variable, ...],
-    space: Space,
-    records: int,
-    limits: Limits | None,
-) -> Space:
-    """The space on principal axes, where it has those: one or two passes."""
-    if not can_be_turned(space):
-        return space
-    first, second = np.zeros(space._size), np.zeros((space._size, space._size))
-    for runs in passes.map_chunks("turning", moments_chunk, variables, space, limits):
-        for run in runs:
-            first, second = first + run[0], second + run[1]
-    mean, axes, doubtful = principal_axes(first, second, records)
-    low, high = np.full(int(doubtful.sum()), np.inf), np.full(int(doubtful.sum()), -np.inf)
-    if doubtful.any():
-        for least, most in passes.map_chunks(
-            "turning", extents_chunk, variables, space, limits, axes[:, doubtful]
-        ):
-            low, high = np.minimum(low, least), np.maximum(high, most)
-    return turned_to(space, mean, axes, doubtful, low, high)
-
-
-def moments_chunk(
-    source: Any,
-    first: int,
-    count: int,
-    variables: tuple[Variable, ...],
-    space: Space,
-    limits: Limits | None,
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A task: the moments of each run of a chunk, which begins where a run does."""
-    cells = _cells_within(source, first, count, variables, limits)
-    return [
-        moments_of_run(space, cells.rows(slice(start, start + RUN)))
-        for start in range(0, len(cells), RUN)
-    ]
-
-
-def extents_chunk(
-    source: Any,
-    first: int,
-    count: int,
-    variables: tuple[Variable, ...],
-    space: Space,
-    limits: Limits | None,
-    axes: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """A task: how far a chunk reaches along some axes."""
-    return extents(space, _cells_within(source, first, count, variables, limits), axes)
-
-
-def _cells_within(
-    source: Any, first: int, count: int, variables: tuple[Variable, ...], limits: Limits | None
-) -> Cells:
-    cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
-    return cells if limits is None else limits.cells(cells)
+    return (
+        (j, column_facts)
+        for j, column_facts in enumerate(facts)
+        if isinstance(column_facts, NumberFacts)
+    )

@@ -1,4 +1,4 @@
-"""What is promised of a table beyond memory, and which of its strata cannot keep it."""
+"""Guarantees of a table that is read in chunks, and the strata that cannot keep them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,12 @@ def units_of_records(
     passes: ChunkMap, schema: Schema, settings: Settings, strata: StrataCodes | None = None
 ) -> CountedUnits | None:
     """The units of a table, if they are asked for; refused where a record has none."""
-    unit, asked = unit_in(passes, schema, settings), settings.promise.units
-    return None if unit is None or asked is None else CountedUnits.of(passes, unit, asked, strata)
+    unit, required = unit_in(passes, schema, settings), settings.promise.units
+    return (
+        None
+        if unit is None or required is None
+        else CountedUnits.of(passes, unit, required, strata)
+    )
 
 
 def count_confidential(
@@ -50,8 +54,8 @@ def count_confidential(
     *,
     may_be_impossible: bool = False,
 ) -> tuple[GuaranteeContext | None, np.ndarray]:
-    """What is promised, by the values of the whole table, and (strata,) how far each is from
-    keeping it; refused where no grouping can.
+    """Return the guarantees by the values of the whole table, and (strata,) the shortfall of each
+    stratum; raise where no grouping can keep them.
 
     `categories` are those of all columns that have some, whose kind and order depend on that. With
     `may_be_impossible` strata are looked at all the same, because those that are not able to keep
@@ -67,12 +71,12 @@ def count_confidential(
             for name in cells.column_names
             if name in categories
         }
-        own = {
+        used = {
             name: used_among(categories[name], cells.column(name), ordered=kind.ordered)
             for name, kind in kinds.items()
         }
         return confidential_of(
-            with_categories(cells, kinds, own), cells.column_names, settings, standing
+            with_categories(cells, kinds, used), cells.column_names, settings, standing
         )
 
     promise, unit = settings.promise, unit_in(passes, schema, settings)

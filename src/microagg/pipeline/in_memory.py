@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from microagg.kernels.precompile import expect, stages_of
+from microagg.methods.registry import DEFAULT
 from microagg.pipeline.choose_groups import quick_groups
 from microagg.pipeline.preparation import Prepared, open_table, prepare
 from microagg.pipeline.run_method import run_method
 from microagg.pipeline.table_output import Groups, aggregate_table, verify_table
 from microagg.pipeline.table_release import build_release
-from microagg.problem.problem import Progress
+from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.watch import handle_interrupt
 from microagg.release.manifest import FORMAT
 from microagg.release.release import Release
@@ -38,7 +40,10 @@ def protect(
     `before_search` gets the plan and the problem, and may raise: a dry run ends there. `format` is
     that of the manifest: a release of an older one is repeated by the rules of that format.
     """
-    prepared = prepare(open_table(table, settings), threads)
+    opened = open_table(table, settings)
+    if opened.settings.chosen_method.name == DEFAULT:
+        expect(stages_of(opened.settings.params.get("effort")), checked_threads(threads))
+    prepared = prepare(opened, threads)
     if before_search is not None:
         before_search(prepared)
     groups = form_groups(prepared, progress)

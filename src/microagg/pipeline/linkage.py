@@ -30,7 +30,7 @@ LEVELS = 6
 
 @dataclass(frozen=True)
 class LinkageResult:
-    """What was found of each released record."""
+    """Result of the linkage, by released record."""
 
     nearest: np.ndarray
     """Its part in the tie for the nearest original; 0 if its own is not among them."""
@@ -48,11 +48,11 @@ def link_records(
     space: Space,
     mixed: bool,
     queries: np.ndarray,
-    own: np.ndarray,
+    originals: np.ndarray,
     known: Cells,
     slack: float,
 ) -> LinkageResult:
-    """Look up released points among all originals. `own` are the points of their own originals,
+    """Look up released points among all originals. `originals` are those of the same records,
     `known` a sample of the originals.
 
     Rounding moves a point by up to `slack`; in a `mixed` table equal cells, not equal points, are
@@ -61,10 +61,10 @@ def link_records(
     tree, counts = _tree_of(known, space, mixed)
     reach = _reach(tree, counts, queries, slack)
     levels = _Levels(len(queries))
-    for found in passes.map_chunks(
+    for chunk_levels in passes.map_chunks(
         "looking up", levels_chunk, variables, space, mixed, queries, reach
     ):
-        levels.take_in(*found)
+        levels.take_in(*chunk_levels)
     d = queries.shape[1]
     lower = round_up(levels.distances[:, 0], slack, d)
     upper = round_up(levels.above(lower), slack, d)
@@ -74,7 +74,7 @@ def link_records(
     )
     distance = np.zeros(len(queries))
     for j in range(d):  # in the order in which the tree adds
-        distance += (own[:, j] - queries[:, j]) ** 2
+        distance += (originals[:, j] - queries[:, j]) ** 2
     left_out = np.where(distance <= lower, levels.complete <= lower, levels.complete <= upper)
     open_ones = np.flatnonzero(left_out & np.isfinite(levels.complete) & (distance <= upper))
     if len(open_ones):
@@ -138,7 +138,9 @@ def between_chunk(
 
 
 def _cells(source: Any, first: int, count: int, variables: tuple[Variable, ...]) -> Cells:
-    return cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
+    return cells_in(
+        source.read(first, count, [variable.name for variable in variables]), variables, first
+    )
 
 
 def _tree_of(cells: Cells, space: Space, mixed: bool) -> tuple[Tree, np.ndarray]:
@@ -209,7 +211,7 @@ class _Again:
     def between(self, floors: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,) the lowest distance in between, and how many originals lie there."""
         lowest, numbers = np.full(len(self.queries), np.inf), np.zeros(len(self.queries), np.int64)
-        given = self.variables, self.space, self.mixed, self.queries, floors, reach
-        for least, more in self.passes.map_chunks("looking up", between_chunk, *given):
+        arguments = self.variables, self.space, self.mixed, self.queries, floors, reach
+        for least, more in self.passes.map_chunks("looking up", between_chunk, *arguments):
             lowest, numbers = np.minimum(lowest, least), numbers + more
         return lowest, numbers

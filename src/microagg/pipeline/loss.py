@@ -13,7 +13,7 @@ from microagg.kernels import partial_sums, sums
 from microagg.measures.loss.sse import error_sums
 from microagg.release.measuring import is_released_as_numbers
 from microagg.table.aggregate import Aggregated
-from microagg.table.columns.frames import values_of
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.encoder import Space
 from microagg.table.reduction import Reduction, combine_chunks
 from microagg.table.variable import NO_ATOM, Cells
@@ -61,8 +61,8 @@ class LossSums(Reduction):
 
     def combine(self, other: LossSums) -> LossSums:
         """Add the sums of other records."""
-        for own, more in ((self.sse, other.sse), (self.within, other.within)):
-            for total, part in zip(own, more, strict=True):
+        for totals, more in ((self.sse, other.sse), (self.within, other.within)):
+            for total, part in zip(totals, more, strict=True):
                 partial_sums.add_sums(total, part)
         one = self.one if self.one == other.one else None
         return LossSums(self.sse, self.within, one)

@@ -1,4 +1,4 @@
-"""How much memory there is, what fits into it, and what is not worked on beyond it yet."""
+"""Memory budget: what fits into memory, sizes of chunks and blocks, unsupported settings."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from microagg.pipeline.text_input import estimate_size, is_text_file
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.release.settings import Settings
+from microagg.release.strata import check_columnwise
 from microagg.table.columns.arrow import bytes_of
 from microagg.table.encoder import RUN
 from microagg.table.schema import Role, Schema
@@ -43,15 +44,15 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
 
 
 def bytes_in(memory: str | int | float) -> int:
-    """How many bytes a size names.
+    """Return the bytes of a size.
 
     >>> bytes_in("4GB"), bytes_in("300 MB"), bytes_in(5_000_000)
     (4000000000, 300000000, 5000000)
     """
     if isinstance(memory, int | float) and not isinstance(memory, bool) and memory > 0:
         return int(memory)
-    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
-    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    match = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if size <= 0:
         raise InputError("memory must be a size such as 4GB or 500MB.")
     return size
@@ -70,18 +71,18 @@ def memory_for(path: str | Path | Url) -> int:
     """Return how many bytes a table may take in memory if nobody said how many: half of what is
     free, less for a small file.
     """
-    place = parse_location(path)
-    if isinstance(place, Url) or not place.is_file():
+    location = parse_location(path)
+    if isinstance(location, Url) or not location.is_file():
         return free_memory()
-    return min(free_memory(), memory_limit(place))
+    return min(free_memory(), memory_limit(location))
 
 
 def check_without_room(path: str | Path, table: pa.Table, settings: Settings) -> None:
     """Refuse a table that was read, but whose work in memory takes more than there is."""
     needed = table.num_rows * _bytes_in_memory(table.schema, settings)
-    place = Path(path)
-    if place.is_file():
-        check_larger(place, needed, memory_limit(place))
+    location = Path(path)
+    if location.is_file():
+        check_larger(location, needed, memory_limit(location))
     elif needed > available_memory():
         raise InputError(
             f"the table in {str(path)!r} takes about {needed / 1e9:,.1f} GB of memory, "
@@ -96,7 +97,7 @@ def exceeds_memory(
     *,
     engine: bool = False,
 ) -> bool:
-    """Whether a table is to be worked on in passes: it does not fit into memory, and is large
+    """Return True if a table is to be processed out of core: it exceeds the memory and is large
     enough for blocks.
 
     With an engine it need only be large enough: what is one block gives others nothing to do.
@@ -141,8 +142,8 @@ def _text_exceeds_memory(path: Path, settings: Settings, memory: int, engine: bo
 
 
 def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
-    """How many bytes a record takes at the peak in memory, about. Categories become axes, whose
-    number is not known yet.
+    """Estimate the bytes of a record at the peak in memory. Categories become axes, whose number is
+    not known yet.
 
     >>> _bytes_in_memory(pa.schema([("age", pa.int64())]), Settings.of(k=2, quasi="age"))
     140
@@ -160,8 +161,8 @@ def _bytes_in_memory(schema: pa.Schema, settings: Settings) -> int:
 def check_labels(path: str | Path | Url) -> None:
     """Raise where labels lie beside a table: they are not carried along in passes."""
     beside = sidecar_of(parse_location(path))
-    there = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
-    if there:
+    exists = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
+    if exists:
         raise OnlyInMemoryError(
             f"the labels in {str(beside)!r} are not carried along beyond memory yet; "
             f"give it more memory, or move them away."
@@ -187,36 +188,25 @@ def _source_of(path: str | Path | Url) -> Source | None:
 
 
 def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
-    """Raise where something is asked for that is not done beyond memory; one sentence that names
-    it.
+    """Raise where a setting is not supported out of core; the error names it.
+
+    Searches that need all records in one block are refused where these do not fit: `one_block`.
     """
-    effort = settings.params.get("effort")
-    if settings.method != "auto":
+    method = settings.chosen_method
+    if method.scope != "record":
         raise OnlyInMemoryError(
-            f"method {settings.method} works on the whole table at once, which does not "
-            f"fit into memory; use method hybrid with it inside "
-            "on a machine with more memory, or the default method, auto."
+            f"method {method.name} groups each column on its own, which is not supported out of "
+            "core; give it more memory, or choose another method."
         )
-    if effort in ("thorough", "prove"):
+    if schema is not None:
+        check_columnwise(schema, settings)
+    # of these only a sample is known
+    sampled = [name for name in settings.publish if name not in _exact(settings)]
+    if sampled:
         raise OnlyInMemoryError(
-            f"effort {effort} works on the whole table at once, which does not fit into "
-            f"memory; choose quick or balanced, or method "
-            "hybrid on a machine with more memory."
+            f"publish={sampled[0]} is not supported out of core; give it more memory, or leave it "
+            "out."
         )
-    sampled = [
-        name for name in settings.publish if name not in _exact(settings)
-    ]  # of these only a sample is told
-    asked = {
-        "refine": settings.refine,
-        "time_limit": settings.params.get("time_limit") is not None,
-        "stop_after": settings.params.get("stop_after") is not None,
-        f"publish={sampled[0] if sampled else ''}": bool(sampled),
-    }
-    for name, value in asked.items():
-        if value:
-            raise OnlyInMemoryError(
-                f"{name} is not worked on beyond memory yet; give it more memory, or leave it out."
-            )
 
 
 def _exact(settings: Settings) -> list[str]:
@@ -231,7 +221,7 @@ def _exact(settings: Settings) -> list[str]:
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """How much is in memory at a time; decides nothing but that."""
+    """Memory budget of a run; it decides when work is done, never its result."""
 
     memory: int
     threads: int
@@ -282,8 +272,8 @@ class MemoryBudget:
         return self.memory // 4
 
     def disk(self, source: Source, schema: Schema) -> int:
-        """How many bytes the work keeps on disk at most, about: two copies of what records carry,
-        their hashes, facts of groups.
+        """Estimate the bytes of temporary files at the peak: two copies of carried columns, hashes,
+        facts of groups.
         """
         rows = source.read(0, min(source.records, RUN), schema.released())
         buffer: Any = pa.BufferOutputStream()
@@ -292,28 +282,28 @@ class MemoryBudget:
         )
         with pa.ipc.new_file(buffer, rows.schema, options=options) as file:
             file.write_table(rows)
-        each = buffer.getvalue().size / max(rows.num_rows, 1)
+        row_bytes = buffer.getvalue().size / max(rows.num_rows, 1)
         facts = 6 * len(
             schema.names(Role.QUASI)
         )  # 5 numbers a column and group, packed, and k of 5 as a rule
-        return int(source.records * (2.2 * (each + 12) + 64 + facts))
+        return int(source.records * (2.2 * (row_bytes + 12) + 64 + facts))
 
 
 def bytes_of_block(source: Source, schema: Schema, k: int) -> int:
-    """How many bytes a block takes at the peak, about."""
+    """Estimate the bytes of a block at the peak."""
     quasi = len(schema.names(Role.QUASI))
     a_record = IN_A_BLOCK + IN_A_BLOCK_CELL * quasi + 3 * _record_bytes(source, schema)
     return largest_block(quasi, k) * a_record
 
 
 def _record_bytes(source: Source, schema: Schema) -> int:
-    """How many bytes a record's released columns take as Arrow has them."""
+    """Return the bytes of a record's released columns in Arrow's memory."""
     rows = source.read(0, min(source.records, RUN), schema.released())
     return int(np.ceil(bytes_of(rows) / max(rows.num_rows, 1)))
 
 
 def _bits(total: float, room: float) -> int:
-    """How many bits number buckets of which each fits.
+    """Return the number of bits that number buckets so that each fits.
 
     >>> _bits(1000, 300), _bits(1, 300)
     (2, 0)

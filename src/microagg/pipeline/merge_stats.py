@@ -1,5 +1,5 @@
-"""What blocks have set aside for measures, reports and notes, put together before the spill
-goes.
+"""Merging of the statistics that blocks wrote for measures, reports and notes, before the spill is
+removed.
 """
 
 from __future__ import annotations
@@ -42,50 +42,50 @@ def merge_block_stats(
     """All of it, with the sizes of the classes."""
     aside, pieces = finishing.aside, _MergedStats(run, finishing, grouped)
     assert aside is not None
-    told, by_column = [each["measured"] for each in grouped.pieces], None
+    block_stats, by_column = [block["measured"] for block in grouped.pieces], None
     weighted = run.settings.weight is not None
-    asked = aside.asked(layout.variables, weighted=weighted)
-    stats = combine_chunks(pieces.in_buckets(".groups", class_stats_in_bucket, asked))
+    spec = aside.class_spec(layout.variables, weighted=weighted)
+    stats = combine_chunks(pieces.in_buckets(".groups", class_stats_in_bucket, spec))
     kept = None
     if aside.kept:
         kept = combine_chunks(pieces.in_buckets(".kept", kept_in_bucket))
     scores, totals = layout.spaces[-1], grouped.totals.by_space(layout.spaces)[-1]
-    lost = [each["lost"][-1] for each in grouped.pieces]
+    lost = [block["lost"][-1] for block in grouped.pieces]
     if len(lost[0]["sse"]) > 1:
-        parts = summed([each["sse"] for each in lost]), totals
-        errors, whole = ([float(sums.rounded(each, 0)) for each in part] for part in parts)
+        parts = summed([block["sse"] for block in lost]), totals
+        errors, whole = ([float(sums.rounded(column, 0)) for column in part] for part in parts)
         by_column = errors, whole
     searched = layout.space if len(layout.spaces) == 1 and finishing.limits is None else None
-    counts = FigureCounts.of(told)
-    for name, own in (("filled", counts.filled), ("blanked", counts.blanked)):
-        own.extend(
-            sum(each[name][j] for each in grouped.pieces) for j in range(len(layout.variables))
+    counts = FigureCounts.of(block_stats)
+    for name, counts_by_column in (("filled", counts.filled), ("blanked", counts.blanked)):
+        counts_by_column.extend(
+            sum(block[name][j] for block in grouped.pieces) for j in range(len(layout.variables))
         )
-    found = SpaceLoss.of(scores, totals, lost)
+    loss = SpaceLoss.of(scores, totals, lost)
     return FigureInputs(
         aside, layout.variables, scores, searched, run.settings.k, weighted,
-        counts, ClassSizes.of(sizes), stats, asked, kept,
-        {"IL": found.il, "SSE": found.sse}, by_column, pieces.sample(0), pieces.sample(1),
+        counts, ClassSizes.of(sizes), stats, spec, kept,
+        {"IL": loss.il, "SSE": loss.sse}, by_column, pieces.sample(0), pieces.sample(1),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _MergedStats:
-    """What lies beside the pieces of blocks."""
+    """Files that blocks wrote beside their rows."""
 
     run: OutOfCoreRun
     finishing: BlockOutputConfig
     grouped: GroupingResult
 
     def in_buckets(self, suffix: str, task: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """What a task returns for each bucket of what lies there under a name of that kind."""
+        """Run a task on each bucket of the files with this suffix, and yield its results."""
         pieces, budget = self._pieces(suffix), self.run.budget
-        given = (
+        tasks = (
             (pieces.holding([bucket]), *arguments)
             for bucket in range(1 << self.finishing.class_bits)
         )
         return self.run.executor.map_ordered(
-            task, given, budget.at_once, itertools.repeat(budget.a_bucket)
+            task, tasks, budget.at_once, itertools.repeat(budget.a_bucket)
         )
 
     def sample(self, key: int) -> pa.Table:
@@ -99,7 +99,7 @@ class _MergedStats:
         return rows.take(pa.array(order)).combine_chunks()
 
     def _pieces(self, suffix: str) -> SpillIndex:
-        paths = [f"{told['path']}{suffix}" for told in self.grouped.pieces]
+        paths = [f"{block['path']}{suffix}" for block in self.grouped.pieces]
         return SpillIndex(
             [SpillFile.of(path, read_result(path) or {"index": []}) for path in paths]
         )

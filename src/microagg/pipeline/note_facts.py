@@ -26,6 +26,7 @@ from microagg.release.note_counts import (
 from microagg.release.note_facts import (
     NoteFacts,
 )
+from microagg.release.risks import NAMED_COLUMNS
 from microagg.release.rules import KeptRules
 from microagg.release.settings import Settings
 from microagg.table.aggregate import Aggregated
@@ -95,11 +96,13 @@ def with_schema_facts(
     losses: tuple[float, float],
     rules: KeptRules,
     profiles: Sequence[ColumnProfile],
+    accepted: Sequence[str] = (),
 ) -> NoteFacts:
     """Add the facts that both ways of running know alike.
 
     `space` is the one that groups were formed in, `losses` are IL as released and unrounded,
-    `profiles` are those of the columns that are released as they are.
+    `profiles` are those of the columns that are released as they are, `accepted` the risks that
+    settings accept.
     """
     quasi = schema.names(Role.QUASI)
     naming, unique = naming_columns(profiles)
@@ -109,9 +112,10 @@ def with_schema_facts(
         loss=losses[0],
         loss_unrounded=losses[1],
         kept=schema.names(Role.KEEP),
-        rules_found=[rule.text for rule in rules.found],
+        rules_found=[rule.text for rule in rules.detected],
         rules_lost=[(rule.text, reason) for rule, reason in rules.lost],
         naming=naming,
+        names_accepted=NAMED_COLUMNS in accepted,
         nearly_unique=unique,
     )
 

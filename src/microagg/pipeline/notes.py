@@ -13,6 +13,7 @@ from microagg.pipeline.figures import FigureInputs
 from microagg.pipeline.loss import SpaceLoss
 from microagg.pipeline.note_facts import capped_counts, with_schema_facts
 from microagg.pipeline.selection import RecordSelection
+from microagg.release.effects import effects_from
 from microagg.release.note import Note
 from microagg.release.note_counts import (
     approximated_columns,
@@ -78,6 +79,8 @@ class OutOfCoreFacts:
             records_without_value=self._records_without_value(),
             strata=self._strata(),
             weight=self._weight(),
+            effects=effects_from(self.manifest["effects"]),
+            unique_records=int(self.manifest["all_columns"]["unique_records"]),
         )
         return with_schema_facts(
             facts,
@@ -86,6 +89,7 @@ class OutOfCoreFacts:
             (self.manifest["loss"]["IL"], self._loss_unrounded()),
             self.run.rules,
             self.profiles,
+            settings.accept_risk,
         )
 
     @property

@@ -15,6 +15,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.files.chunks import Source
 from microagg.measures.measure import Figure, Measure, Pair, Sample
+from microagg.pipeline.block_plan import SearchEnd
 from microagg.pipeline.figures import FigureInputs
 from microagg.problem.problem import checked_threads
 from microagg.release.changes import Change
@@ -24,6 +25,7 @@ from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor, ThreadExecutor
+from microagg.table.variable import Variable
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,14 @@ class ReleaseInput:
 
 
 def _states(source: Source) -> tuple[tuple[int, int], ...]:
-    found = []
+    states = []
     for file in source.files:
         try:
             state = os.stat(file)
         except OSError:
             return ()
-        found.append((state.st_size, state.st_mtime_ns))
-    return tuple(found)
+        states.append((state.st_size, state.st_mtime_ns))
+    return tuple(states)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,16 +86,18 @@ class OnDiskRelease(Release):
         *,
         written: dict[str, Any],
         input: ReleaseInput,
+        search: SearchEnd,
     ) -> OnDiskRelease:
         """Return the release of a file, whose tables here are a sample of its records."""
         return OnDiskRelease(
             None, np.empty(0, np.int32), facts.loss, manifest, facts.schema, facts.anonymity,
-            _written=written, _input=input, **_tables_of(measured, measured.sample),
+            bound=search.bound, stopped=search.stopped, _written=written, _input=input,
+            **tables_of(measured, measured.sample),
         )  # fmt: skip
 
     @property
     def measured(self) -> FigureInputs:
-        """What was counted and set aside for measures."""
+        """Return the inputs of figures."""
         assert self._measured is not None
         return self._measured
 
@@ -106,13 +110,13 @@ class OnDiskRelease(Release):
 
     @property
     def changes(self) -> dict[str, Change]:
-        """What became of the cells of all records, column by column; for inside eyes."""
+        """Return the changes of the cells of all records, by column; internal: do not publish."""
         return self.measured.changes(self.pair)
 
     @functools.cached_property
     def of_classes(self) -> OnDiskRelease:
         """The same with a sample of whole classes, which follows from the released table alone."""
-        return replace(self, **_tables_of(self.measured, self.measured.of_classes))
+        return replace(self, **tables_of(self.measured, self.measured.of_classes))
 
     def look_up(self, executor: Executor, tell: Callable[[str, int], None] | None = None) -> None:
         """Look a sample of released records up among all originals, which is done once."""
@@ -147,11 +151,16 @@ class OnDiskRelease(Release):
             shown=shown_of._shown(),
             sample=sample,
             changed=None if public else self.changes,
-            moved=None if public else self.measured.moved_means(),
+            lost=None if public else self.lost_categories,
         )
 
+    @property
+    def _variables(self) -> tuple[Variable, ...]:
+        """Quasi-identifiers before."""
+        return self.measured.variables
 
-def _tables_of(measured: FigureInputs, sample: pa.Table) -> dict[str, Any]:
+
+def tables_of(measured: FigureInputs, sample: pa.Table) -> dict[str, Any]:
     """Return the fields of a release that are tables, as a sample of its records has them."""
     return {
         "_arrow": measured.released_of(sample),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from microagg.files.stores.locations import Url
@@ -12,6 +13,7 @@ from microagg.pipeline.column_scan import scan_columns
 from microagg.pipeline.feasibility import check_columns, check_size
 from microagg.pipeline.fit_space import ScalingOptions, fit
 from microagg.pipeline.memory_budget import MemoryBudget
+from microagg.pipeline.one_block import one_block_search
 from microagg.pipeline.output import ReleaseWriter
 from microagg.pipeline.output_facts import BlockResults
 from microagg.pipeline.random_draw import draw_values, uses_draw, write_groups
@@ -19,6 +21,7 @@ from microagg.pipeline.run import OutOfCoreRun, RunOptions, open_run
 from microagg.pipeline.selection import RecordSelection, key_of_run
 from microagg.pipeline.sum_rules import records_in
 from microagg.pipeline.unique_values import risks_of_unique_values
+from microagg.release.measuring import check_unsearchable
 from microagg.release.release import Release
 from microagg.release.risks import check_unaccepted
 from microagg.release.rules import kept_rules
@@ -50,6 +53,8 @@ def protect_out_of_core(
         work_dir = run.spill.room(_work_key(run, selection, planned))
         grouped = form_groups(run, planned, work_dir)
         release_unused_memory()
+        params = {**run.settings.params, **grouped.search.params}
+        run.settings = replace(run.settings, params=params)
         singles = (count for block in grouped.pieces for count in block["singles"])
         check_unaccepted(run.settings, risks_of_categories(singles))
         results = BlockResults(
@@ -72,9 +77,13 @@ def select_records(run: OutOfCoreRun) -> RecordSelection:
 def prepare(run: OutOfCoreRun, selection: RecordSelection) -> PlannedRun:
     """Fit the space and cut it into blocks; check that a release is possible."""
     settings, budget, passes = run.settings, run.budget, selection.passes
-    scan = selection.found
+    scan = selection.scan
     variables = scan.variables
     check_size(settings, run.source.records)
+    search = one_block_search(
+        settings, run.schema, budget, run.source.records, selection.sizes, run.source.schema,
+        scan.categories,
+    )  # fmt: skip
     check_columns(variables, scan.frequencies, settings)
     run.rules = kept_rules(records_in(passes, variables), variables, settings)
     check_unaccepted(
@@ -83,7 +92,8 @@ def prepare(run: OutOfCoreRun, selection: RecordSelection) -> PlannedRun:
     )
     scaling = ScalingOptions(settings.scale, settings.importance, settings.cap, budget.for_values)
     fitted = fit(passes, variables, scan.facts, scaling)
-    layout = task_context(run, selection, fitted)
+    check_unsearchable(fitted.space, settings)
+    layout = task_context(run, selection, fitted, search)
     plan = search_plan(run, selection, layout)
     config = output_config(run, scan, layout, fitted)
     return PlannedRun(run.schema, layout, plan.cuts(), budget, plan, config, fitted)
@@ -105,4 +115,4 @@ def _work_key(run: OutOfCoreRun, selection: RecordSelection, planned: PlannedRun
     """Return what blocks that are done already have in common with this run."""
     config = planned.config
     bits = f"{config.row_bits} {config.class_bits} {run.keep_order}"
-    return key_of_run(run.settings, selection.found.digest, planned.cuts.digest, bits)
+    return key_of_run(run.settings, selection.scan.digest, planned.cuts.digest, bits)

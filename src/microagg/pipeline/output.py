@@ -18,9 +18,10 @@ from microagg.release.facts import ReleaseFacts
 from microagg.release.manifest import internal_manifest
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
+from microagg.release.note_columns import naming_columns
 from microagg.release.note_rules import notes_from
 from microagg.release.release import Release
-from microagg.release.risks import notes_on_earlier_releases
+from microagg.release.risks import NAMED_COLUMNS, check_unaccepted, notes_on_earlier_releases
 from microagg.release.saving import manifest_pieces, table_piece
 
 
@@ -53,6 +54,8 @@ class ReleaseWriter:
 
         def inspect(part: Path) -> None:
             verified = check.verify(part)
+            if naming_columns(verified.profiles)[0]:
+                check_unaccepted(run.settings, [NAMED_COLUMNS])
             added["release"] = verified.name
             facts = results.facts(verified)
             content.update(internal_manifest(facts))
@@ -95,7 +98,9 @@ class ReleaseWriter:
         measured = merge_block_stats(run, results.layout, results.config, results.grouped, sizes)
         measured.kinds, measured.categories = rows.categories
         source = ReleaseInput.of(run.source, run.budget.chunk, run.budget.a_record)
-        release = OnDiskRelease.of(measured, facts, content, written=added, input=source)
+        release = OnDiskRelease.of(
+            measured, facts, content, written=added, input=source, search=results.grouped.search
+        )
         if run.reported:
             release.look_up(run.executor, run.telling)
         return release

@@ -74,12 +74,12 @@ class OutputCheck:
         return self.output.run
 
     def verify(self, part: Path) -> VerifiedOutput:
-        """Return the facts of a written table; raise `GuaranteeError` where it misses a guarantee."""
+        """Return the facts of a written table; raise where it misses a guarantee."""
         run = self.run
         release_unused_memory()
         written = read_back(
-            part, format_to_write(run.target), self.output.schema, self.output.options, run.executor,
-            self.output.work_dir, lambda records: None,
+            part, format_to_write(run.target), self.output.schema, self.output.options,
+            run.executor, self.output.work_dir, lambda records: None,
         )  # fmt: skip
         released, quasi = run.schema.released(), run.schema.names(Role.QUASI)
         if written.schema.names != released:
@@ -88,7 +88,8 @@ class OutputCheck:
             )
         if written.records != self.layout.records:
             raise GuaranteeError(
-                "the output has lost or gained records; nothing was written. This is a bug: report it."
+                "the output has lost or gained records; nothing was written. This is a bug: "
+                "report it."
             )
         others = tuple(name for name in released if name not in quasi)
         chunks, budget = written.chunks(run.budget.chunk), run.budget
@@ -117,7 +118,7 @@ class OutputCheck:
     def _hash_rows(
         self, passes: ChunkMap, others: tuple[str, ...]
     ) -> tuple[RowSums, dict[str, ProfileStats], SpillIndex]:
-        """Hash every row by its class; return sums of rows, statistics of columns, and the hashes."""
+        """Hash each row by its class; return sums of rows, statistics of columns, and hashes."""
         config, work_dir = self.output.config, str(self.output.work_dir)
         rows, stats, files = RowSums(), {}, []
         results = passes.map_chunks(
@@ -156,7 +157,7 @@ class OutputCheck:
         )
 
     def _count_classes(self, hashes: SpillIndex) -> ClassCounts:
-        """Count the classes of the file bucket by bucket; raise unless each holds its guarantees."""
+        """Count the classes of the file by bucket; raise unless each holds its guarantees."""
         promised, budget = self.layout.promised, self.run.budget
         promise, errors = self.run.settings.promise, self._beside(".classes")
         tasks = (
@@ -208,7 +209,7 @@ class OutputCheck:
         return stats.look(*self._distinct[stats.name])
 
     def _profile_for_notes(self, passes: ChunkMap, stats: ProfileStats) -> ColumnProfile:
-        """Return the profile of a column for notes; a sample of values tells whether most are unique."""
+        """Return the profile of a column for notes; a sample decides if most values are unique."""
         profile = self._profile(passes, stats, names_somebody)
         if stats.texts is not None:
             return profile

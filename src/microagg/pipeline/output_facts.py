@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from microagg.pipeline.loss import SpaceLoss, summed
 from microagg.pipeline.output_check import VerifiedOutput
 from microagg.pipeline.selection import RecordSelection
 from microagg.pipeline.sum_rules import records_in_pieces
-from microagg.release.facts import ColumnOutcome, InputFacts, ReleaseFacts, SearchOutcome
+from microagg.release.effects import ColumnEffect, EffectSums
+from microagg.release.facts import ColumnOutcome, InputFacts, ReleaseFacts
 from microagg.release.rules import released_variables, rules_as_data
 from microagg.release.weight_totals import WeightTotals
 from microagg.table.aggregates import AGGREGATES, aggregate_of
@@ -49,13 +51,20 @@ class BlockResults:
         """Return the facts that manifests state."""
         run, layout, selection = self.run, self.layout, self.selection
         loss, share = self._loss(verified.counts.largest_error)
-        scan = selection.found
+        scan = selection.scan
         return ReleaseFacts(
             run.settings, run.schema, layout.records, layout.space, self._columns(),
-            SearchOutcome(self.grouped.chosen), InputFacts(run.path.name, scan.digest, scan.sketch),
+            self.grouped.search.outcome(), InputFacts(run.path.name, scan.digest, scan.sketch),
             loss, share, self._anonymity(verified), verified.exposure, self.capped, self._rules(),
-            selection.dropped, selection.strata_as_data(), self._weighting(),
+            selection.dropped, selection.strata_as_data(), self._weighting(), self.effects,
         )  # fmt: skip
+
+    @functools.cached_property
+    def effects(self) -> tuple[ColumnEffect, ...]:
+        """Mean, total, spread and categories of each quasi-identifier before and after."""
+        sums = combine_chunks(EffectSums(block["effects"]) for block in self.blocks)
+        totals = self.run.settings.weight_becomes != "drop"
+        return sums.finish(self.layout.variables, totals=totals)
 
     def _anonymity(self, verified: VerifiedOutput) -> Anonymity:
         """Return the classes of the file by their sizes; which records they have is not kept."""

@@ -30,7 +30,7 @@ from microagg.table.columns.text_types import TextType, with_values
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """What a task tells of the part that it wrote."""
+    """Facts of a part that a task has written."""
 
     name: str
     records: int
@@ -42,7 +42,7 @@ class WrittenPart:
 
 @dataclass(frozen=True)
 class PartsWriting:
-    """Which rows go into which part, and which buckets hold them."""
+    """Plan of the parts: the rows of each, and the buckets that hold them."""
 
     pieces: SpillIndex
     counts: np.ndarray
@@ -68,7 +68,7 @@ class PartsWriting:
                 number,
                 before,
                 count,
-                tuple(self.pieces.holding([each]) for each in range(begin, end)),
+                tuple(self.pieces.holding([bucket]) for bucket in range(begin, end)),
             )
 
     @contextlib.contextmanager
@@ -76,13 +76,13 @@ class PartsWriting:
         """Where parts are written that are then moved to a folder: whoever is late, or thought to
         be dead, puts nothing there any more.
         """
-        place = journal.beside(folder.with_name(_name_of(folder)), PART)
-        system.create_folder(place)
+        path = journal.beside(folder.with_name(_name_of(folder)), PART)
+        system.create_folder(path)
         try:
-            yield place
+            yield path
         finally:
             with contextlib.suppress(OSError):
-                system.remove(place)
+                system.remove(path)
 
     def take_over(self, room: Path, folder: Path, names: Sequence[str]) -> None:
         """Move all parts to their folder."""
@@ -107,10 +107,10 @@ def write_part_of(
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     runs: list[bytes] = []
 
-    def fill(place: Path) -> None:
+    def fill(file: Path) -> None:
         schema = schema_in(next(holding[0][0] for holding in holdings if holding))
         schema = with_values(with_kinds(schema, kinds).empty_table(), types).schema
-        with in_pieces(place, schema) as write_piece:
+        with in_pieces(file, schema) as write_piece:
             for rows in in_pieces_of(_some_of(holdings, before, count)):
                 if is_cancelled():
                     raise CancelledError("stopped; nothing was written.")
@@ -133,10 +133,10 @@ def write_part_of(
 def _some_of(holdings: Sequence[Holding], before: int, count: int) -> Iterator[pa.Table | None]:
     """The rows of buckets from some row of the first on, so many of them."""
     left = count
-    for place, holding in enumerate(holdings):
+    for index, holding in enumerate(holdings):
         rows = sorted_bucket(holding)
         if rows is not None:
-            rows = rows.slice(0 if place else before, left)
+            rows = rows.slice(0 if index else before, left)
             left -= rows.num_rows
             yield rows
 

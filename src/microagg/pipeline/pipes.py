@@ -29,7 +29,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 def is_pipe(path: Path | None) -> bool:
-    """Whether a path stands for standard input or output.
+    """Return True if a path stands for standard input or output.
 
     >>> is_pipe(Path("-")), is_pipe(Path("./survey.csv"))
     (True, False)
@@ -54,9 +54,9 @@ def private_files(
         folder = Path(name)
         if is_pipe(source):
             source = _received(comes, folder / INPUT)
-        place = folder / OUTPUT if is_pipe(target) else target or source
+        output = folder / OUTPUT if is_pipe(target) else target or source
         try:
-            yield source, place
+            yield source, output
         except MicroaggError as error:
             error.args = (_named(str(error), folder),)
             raise
@@ -66,12 +66,12 @@ def check_manifest_places(*places: Path | None) -> None:
     """Make sure that manifests can be written where they are wanted, and replace manifests at
     most.
     """
-    wanted = [place for place in places if place is not None]
-    if len({str(place.absolute()) for place in wanted}) < len(wanted):
+    wanted = [path for path in places if path is not None]
+    if len({str(path.absolute()) for path in wanted}) < len(wanted):
         raise InputError("the internal and the public manifest cannot be the same file; name two.")
-    for place in wanted:
-        check_unwritable(place)
-        check_other_kind(place, "a manifest", is_manifest)
+    for path in wanted:
+        check_unwritable(path)
+        check_other_kind(path, "a manifest", is_manifest)
 
 
 def hand_over(
@@ -80,21 +80,21 @@ def hand_over(
     """Put the manifests of a verified file where they are wanted, then give the file out as it
     is.
     """
-    for found, place in zip(manifest_paths(release), (manifest, public), strict=True):
-        if place is not None:
-            write_text(place, found.read_text("utf-8"), private=place is manifest)
+    for written, path in zip(manifest_paths(release), (manifest, public), strict=True):
+        if path is not None:
+            write_text(path, written.read_text("utf-8"), private=path is manifest)
     with release.open("rb") as file:
         shutil.copyfileobj(file, out)
     out.flush()
 
 
-def _received(comes: BinaryIO | None, place: Path) -> Path:
+def _received(comes: BinaryIO | None, path: Path) -> Path:
     if comes is None:
         raise InputError("there is no standard input to read; name a file.")
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         shutil.copyfileobj(comes, file)
-    return place
+    return path
 
 
 def _named(sentence: str, folder: Path) -> str:
@@ -118,12 +118,12 @@ def _ended_in_order() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     before = {
-        each: signal.signal(each, end)
-        for each in ENDING
-        if signal.getsignal(each) is signal.SIG_DFL
+        signal_number: signal.signal(signal_number, end)
+        for signal_number in ENDING
+        if signal.getsignal(signal_number) is signal.SIG_DFL
     }
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

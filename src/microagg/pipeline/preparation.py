@@ -76,7 +76,7 @@ class TablePlan:
     units: Attribute | None
 
     def after_search(self, search: Grouping) -> TablePlan:
-        """Return the plan with parameters that the search decided, and with the cells read again."""
+        """Return the plan with parameters that the search decided, and cells read again."""
         settings = replace(self.settings, params={**self.settings.params, **search.params})
         cells = read_cells(self.frame, self.schema, settings) if self.cells is None else self.cells
         return replace(self, settings=settings, cells=cells)

@@ -1,4 +1,4 @@
-"""How far the passes are, as a progress bar shows it."""
+"""Progress over all passes of an out-of-core run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ COSTS = {
 
 @dataclass
 class PassProgress:
-    """How far the passes are: told to a progress bar by records, the passes weighted by what they
-    cost.
-    """
+    """Progress over passes, by records and the cost of each pass."""
 
     progress: Progress | None
     records: int

@@ -36,7 +36,7 @@ from microagg.table.variable import Cells
 
 
 def uses_draw(settings: Settings) -> bool:
-    """Whether any column is drawn."""
+    """Return True if any column is drawn."""
     return any(AGGREGATES[name].needs_group_numbers for name in settings.aggregates.values())
 
 
@@ -52,10 +52,10 @@ def write_groups(
     first record of each group by its range.
     """
     finishing, records = about
-    _, at = np.unique(labels, return_index=True)
-    first = rows.column(NUMBER).to_numpy()[at]
+    _, first_rows = np.unique(labels, return_index=True)
+    first = rows.column(NUMBER).to_numpy()[first_rows]
     ranges = (first.astype(np.int64) << finishing.class_bits) // records
-    firsts = pa.table({"first": first, "group": np.arange(len(at))})
+    firsts = pa.table({"first": first, "group": np.arange(len(first_rows))})
     write_spill_file(f"{path}.firsts", firsts, ranges, {})
     return write_spill_file(
         path, rows.append_column(GROUP, pa.array(labels)), np.zeros(len(labels), np.int64), {}
@@ -71,17 +71,17 @@ def draw_values(
     at_once: int,
     a_record: int,
 ) -> GroupingResult:
-    """What all blocks release whose groups were set aside."""
-    paths = [told["path"] for told in grouped.pieces]
+    """Aggregate the groups of all blocks whose records were kept until groups were numbered."""
+    paths = [piece["path"] for piece in grouped.pieces]
     ranges = 1 << about[0].class_bits
     numbered = _numbered(executor, paths, ranges, room)
-    given = (
-        (place, path, numbered.holding([place]), layout, about, str(room))
-        for place, path in enumerate(paths)
+    tasks = (
+        (index, path, numbered.holding([index]), layout, about, str(room))
+        for index, path in enumerate(paths)
     )
-    sizes = [sum(count for _, count in told["index"]) for told in grouped.pieces]
+    sizes = [sum(count for _, count in piece["index"]) for piece in grouped.pieces]
     needs = (size * a_record for size in sizes)
-    finished = list(executor.map_ordered(finish_drawn, given, at_once, needs))
+    finished = list(executor.map_ordered(finish_drawn, tasks, at_once, needs))
     for path in paths:
         discard_rows(path)
     return replace(grouped, pieces=finished)
@@ -97,14 +97,14 @@ def _numbered(executor: Executor, paths: Sequence[str], ranges: int, room: Path)
     )
     counts = firsts.counts(ranges)
     before = np.cumsum(counts) - counts
-    blocks = {f"{path}.firsts": place for place, path in enumerate(paths)}
-    given = []
-    for each in range(ranges):
-        holding = firsts.holding([each])
-        own = tuple(blocks[path] for path, _ in holding)
-        given.append((each, holding, own, int(before[each]), str(room)))
-    told = executor.map_ordered(number_groups, given)
-    return SpillIndex([SpillFile.of(each["path"], each) for each in told])
+    blocks = {f"{path}.firsts": index for index, path in enumerate(paths)}
+    tasks = []
+    for number in range(ranges):
+        holding = firsts.holding([number])
+        block_numbers = tuple(blocks[path] for path, _ in holding)
+        tasks.append((number, holding, block_numbers, int(before[number]), str(room)))
+    results = executor.map_ordered(number_groups, tasks)
+    return SpillIndex([SpillFile.of(number["path"], number) for number in results])
 
 
 def number_groups(
@@ -112,14 +112,14 @@ def number_groups(
 ) -> dict[str, Any]:
     """A task: the numbers of all groups whose first record lies in a range, by their blocks."""
     path = f"{folder}/numbers-{number}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (result := read_result(path)) is not None:
+        return {**result, "path": path}
     first, group, block = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for own, part in zip(blocks, holding, strict=True):
+    for block_number, part in zip(blocks, holding, strict=True):
         for batch in batches_in((part,)):
             first.append(batch.column("first").to_numpy())
             group.append(batch.column("group").to_numpy())
-            block.append(np.full(batch.num_rows, own))
+            block.append(np.full(batch.num_rows, block_number))
     order = np.argsort(np.concatenate(first), kind="stable")
     table = pa.table(
         {
@@ -131,7 +131,7 @@ def number_groups(
 
 
 def finish_drawn(
-    place: int,
+    index: int,
     path: str,
     numbers: Holding,
     layout: TaskContext,
@@ -141,16 +141,16 @@ def finish_drawn(
     """A task: what the groups of a block release that were set aside, now that their numbers are
     known.
     """
-    target = f"{folder}/drawn-{place}.arrow"
-    if (told := read_result(target)) is not None:
-        return {**told, "path": target}
-    own = pa.Table.from_batches(batches_in(numbers))
-    of_groups = np.empty(own.num_rows, np.int64)
-    of_groups[own.column("group").to_numpy()] = own.column("number").to_numpy()
+    target = f"{folder}/drawn-{index}.arrow"
+    if (result := read_result(target)) is not None:
+        return {**result, "path": target}
+    numbering = pa.Table.from_batches(batches_in(numbers))
+    of_groups = np.empty(numbering.num_rows, np.int64)
+    of_groups[numbering.column("group").to_numpy()] = numbering.column("number").to_numpy()
     piece = SpillIndex([SpillFile.of(path, read_result(path) or {"index": []})])
     rows = load_rows(piece.holding([0]))
     labels = rows.column(GROUP).to_numpy()
     rows = rows.drop_columns([GROUP])
     cells = cells_in(rows, layout.variables)
-    told = write_block_output(about, rows, cells, layout.points(cells), labels, target, of_groups)
-    return {**told, "path": target}
+    result = write_block_output(about, rows, cells, layout.points(cells), labels, target, of_groups)
+    return {**result, "path": target}

@@ -1,10 +1,11 @@
-"""What was written, to be verified: read by record number where it has types, taken in again as
-text where it has none.
+"""Reading of a written table for its verification: by record number, or as text again where the
+format has no types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,14 @@ from microagg.files.chunks import Source
 from microagg.files.format import Format
 from microagg.files.text.batches import names_of_text
 from microagg.files.text.csv_writing import places_of_unquoted_gaps
-from microagg.pipeline.text_intake import ReadBack, TextFile, read_text_file, source_of
+from microagg.files.text.locale_columns import in_plain_terms
+from microagg.pipeline.text_intake import TextFile, read_text_file, source_of
 from microagg.runtime.executor import Executor
+from microagg.table.columns.arrow import compute as pc
+from microagg.table.columns.arrow import is_text
+from microagg.table.columns.field_metadata import missing_mark
+from microagg.table.columns.text_types import text_type_of, with_values
+from microagg.table.special_values import as_times
 
 UNREADABLE = "the file cannot be read back; nothing was written."
 
@@ -59,3 +66,62 @@ def _unescaped(names: list[str]) -> list[str]:
     from microagg.files.text.formulas import unescaped
 
     return unescaped(pa.schema([(name, pa.string()) for name in names]).empty_table()).column_names
+
+
+@dataclass(frozen=True)
+class ReadBack:
+    """A text file that was written, taken in again: as text, as it is in the file, and in the types
+    of what was released.
+    """
+
+    texts: Source
+    like: pa.Schema
+    """The columns that were written, with their marks."""
+    options: Mapping[str, Any]
+
+    @property
+    def records(self) -> int:
+        """Return the number of records."""
+        return self.texts.records
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, all of them text."""
+        return self.texts.schema
+
+    def chunks(self, size: int) -> list[tuple[int, int]]:
+        """(first, count) of chunks of so many records."""
+        return self.texts.chunks(size)
+
+    def as_written(self, first: int, count: int) -> pa.Table:
+        """Some records, as text."""
+        return self.texts.read(first, count)
+
+    def typed(self, written: pa.Table) -> pa.Table:
+        """Such records in the types that they had."""
+        like = pa.schema([self.like.field(name) for name in written.column_names])
+        plain = in_plain_terms(written, like.empty_table(), self.options)
+        columns = [_typed(plain.column(index), field) for index, field in enumerate(like)]
+        return pa.Table.from_arrays(columns, schema=with_values(like.empty_table()).schema)
+
+    def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
+        """Some records in the types that they had."""
+        return self.typed(self.texts.read(first, count, names))
+
+
+def _typed(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    kind = field.type
+    if (of_values := text_type_of(field)) is not None:
+        return of_values.values(column)
+    if column.type == kind or is_text(kind):
+        return pc.cast(column, kind)
+    if marker := missing_mark(field):
+        column = pc.if_else(pc.equal(column, marker), pa.scalar(None, column.type), column)
+    try:
+        if pa.types.is_floating(kind):
+            return pc.cast(pc.cast(column, pa.float64()), kind)
+        return as_times(column, kind) if pa.types.is_temporal(kind) else pc.cast(column, kind)
+    except pa.ArrowException:
+        raise GuaranteeError(
+            f"the file does not give back the values of column {field.name!r}; nothing was written."
+        ) from None

@@ -50,7 +50,7 @@ def write_rows(
         Path(part), with_values(schema.empty_table(), types).schema, **options
     ) as write_piece:
         for rows in in_pieces_of(
-            threads.map_ordered(sorted_bucket, ((each,) for each in holdings), at_once)
+            threads.map_ordered(sorted_bucket, ((holding,) for holding in holdings), at_once)
         ):
             if is_cancelled():
                 raise CancelledError("stopped; nothing was written.")
@@ -69,7 +69,7 @@ def _marked(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(rows.columns, schema=schema)
 
 
-def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> tuple[str, str]:
+def write_rows_aside(threads: Executor, tell: Tell, room: str, *arguments: Any) -> tuple[str, str]:
     """A task: the same into the spill, under a name of its own until it is whole; returns where it
     lies, and its digest.
     """
@@ -78,7 +78,7 @@ def write_rows_aside(threads: Executor, tell: Tell, room: str, *given: Any) -> t
     with explain_full_disk("while the rows were written"):
         try:
             os.close(system.create(part))
-            digest = write_rows(threads, tell, str(part), *given)
+            digest = write_rows(threads, tell, str(part), *arguments)
             system.rename(part, path)
         except BaseException:
             part.unlink(missing_ok=True)
@@ -119,8 +119,8 @@ def values_in_piece(path: str, names: Sequence[str]) -> dict[str, pa.Array]:
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
         rows = pa.Table.from_batches(
             [
-                reader.get_batch(place).select(list(names))
-                for place in range(reader.num_record_batches)
+                reader.get_batch(batch).select(list(names))
+                for batch in range(reader.num_record_batches)
             ]
         )
     return {name: used_in(rows.column(name)) for name in names}

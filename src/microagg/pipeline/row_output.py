@@ -88,7 +88,7 @@ class RowOutput:
         return WrittenTable(digest)
 
     def _write_parts(self, folder: Path, index: SpillIndex) -> WrittenTable:
-        """Write a folder of parts: one task for each, which reads the buckets that hold its rows."""
+        """Write a folder of parts, one task each, which reads the buckets of its rows."""
         run, records = self.run, self.records
         plan = PartsWriting.of(index, 1 << self.config.row_bits, records)
         runs: list[bytes] = []

@@ -25,6 +25,7 @@ from microagg.pipeline.memory_budget import (
     check_labels,
     check_out_of_core,
 )
+from microagg.pipeline.one_block import one_block_search
 from microagg.pipeline.progress import PassProgress
 from microagg.pipeline.text_input import intake_text_file, is_text_file
 from microagg.problem.problem import Progress, checked_threads
@@ -34,7 +35,7 @@ from microagg.release.rules import KeptRules
 from microagg.release.saving import check_places
 from microagg.release.settings import Settings
 from microagg.runtime.chunk_map import ChunkMap
-from microagg.runtime.dask import WorkerPool
+from microagg.runtime.dask_pool import WorkerPool
 from microagg.runtime.executor import Executor, ThreadExecutor
 from microagg.runtime.spill import SpillFolder
 from microagg.runtime.spill_record import left_spill
@@ -63,7 +64,7 @@ class RunOptions:
     reported: bool = False
     """Look up in the original what a report states."""
     threads: int | None = None
-    crew: WorkerPool | None = None
+    workers: WorkerPool | None = None
     """Workers of a cluster; memory and threads are those of one of them then."""
     progress: Progress | None = None
     before_search: Callable[[PlannedRun], object] | None = None
@@ -108,12 +109,12 @@ class OutOfCoreRun:
 
     @property
     def keep_order(self) -> bool:
-        """Whether rows are written in the order of the input."""
+        """Return True if rows are written in the order of the input."""
         return self.options.keep_order
 
     @property
     def reported(self) -> bool:
-        """Whether a report is going to be written."""
+        """Return True if a report is going to be written."""
         return self.options.reported
 
     def passes_over(self, source: Source) -> ChunkMap:
@@ -158,27 +159,30 @@ def _start(
     job: Job, budget: MemoryBudget, options: RunOptions, stack: contextlib.ExitStack
 ) -> OutOfCoreRun:
     """Check a job; create its temporary directory and its executor, which `stack` closes."""
-    source, target, settings, crew = job.source, job.target, job.settings, options.crew
+    source, target, settings, workers = job.source, job.target, job.settings, options.workers
     schema = _schema_of(source, settings)
     format_options = _format_options(job, schema)
     check_unaccepted(settings)
     check_places(target)
     k = check_size(settings, source.records)
-    if crew is not None:
-        crew.check_small(bytes_of_block(source, schema, k))
+    if workers is not None:
+        workers.check_small(bytes_of_block(source, schema, k))
     budget = budget.checked(source, schema, k)
+    # otherwise the sizes of strata, or of what is left, decide
+    if not schema.names(Role.STRATUM) and settings.missing != "drop":
+        one_block_search(settings, schema, budget, source.records, None, source.schema, {})
     spill = stack.enter_context(SpillFolder(job.spill_parent, target, resume=options.resume))
     # records that stay are copied there, too
     copies = 1.5 if "drop" in (settings.missing, settings.small_strata) else 1.0
     spill.check_full(int(copies * budget.disk(source, schema)))
     executor: Executor = ThreadExecutor(checked_threads(options.threads))
-    if crew is not None:
+    if workers is not None:
         # of no use but to show that workers see it
         beside = stack.enter_context(SpillFolder(target.parent))
         paths = [SharedPath("the input", file, _size(file)) for file in source.files]
         paths.append(SharedPath("the output", str(beside.folder)))
         warm = k, len(schema.names(Role.QUASI))
-        executor = stack.enter_context(crew.at_work(spill.folder, paths, budget.memory, warm))
+        executor = stack.enter_context(workers.at_work(spill.folder, paths, budget.memory, warm))
     progress = PassProgress(options.progress, source.records)
     return OutOfCoreRun(
         source, parse_location(job.path), target, settings, schema, budget, executor, progress,

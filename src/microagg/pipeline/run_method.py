@@ -105,8 +105,8 @@ def problem_with(
     units: Attribute | None = None,
     columns: int | None = None,
 ) -> Problem:
-    """What a method is given; raises before any work if the promise cannot be kept. `columns` is of
-    how many the points are axes.
+    """Return the problem that a method gets; raise where no grouping can keep the guarantees.
+    `columns` is the number of columns that the axes of points stand for.
     """
     if promise and method.scope != "record":
         raise InputError(
@@ -141,19 +141,22 @@ def run_method(
         )
     method.check_unfit(problem)
     rng = random.seeded(seed, method.name)
-    with handle_interrupt(), shown(progress, f"grouping {len(problem.points):,} records") as told:
+    with (
+        handle_interrupt(),
+        shown(progress, f"grouping {len(problem.points):,} records") as callback,
+    ):
         if strata is None:
-            found = _complete(method, problem, params, rng=rng, refine=refine, progress=told)
+            grouping = _complete(method, problem, params, rng=rng, refine=refine, progress=callback)
         else:
-            found = _in_strata(
-                method, problem, params, strata, rng=rng, refine=refine, progress=told
+            grouping = _in_strata(
+                method, problem, params, strata, rng=rng, refine=refine, progress=callback
             )
-            _check_bad_labels(found.labels, problem, method)
-        if told is not None:
+            _check_bad_labels(grouping.labels, problem, method)
+        if callback is not None:
             # the search is over: there is nothing left to stop
             with contextlib.suppress(StopSearch):
-                told(len(problem.points), len(problem.points))
-    return found
+                callback(len(problem.points), len(problem.points))
+    return grouping
 
 
 def _complete(
@@ -165,19 +168,19 @@ def _complete(
     refine: bool,
     progress: Progress | None,
 ) -> Grouping:
-    """What a method finds, made to keep the promise and refined if asked."""
+    """Run a method on one problem, repair its groups, and refine them if asked."""
     watch = Watch(progress, len(problem.points))
     watch.stage(0.0, 0.7)
     result = method.run(problem, rng=rng, progress=watch.tell if refine else progress, **params)
-    found = result if isinstance(result, Grouping) else Grouping(result)
-    _check_bad_labels(found.labels, problem, method)
-    found = _enforced(found, problem)
+    grouping = result if isinstance(result, Grouping) else Grouping(result)
+    _check_bad_labels(grouping.labels, problem, method)
+    grouping = _enforced(grouping, problem)
     if refine:
         watch.stage(0.7, 1.0)
-        found = replace(found, labels=improve(problem, found.labels, progress=watch.tell))
-        _check_bad_labels(found.labels, problem, method)
-        found = _enforced(found, problem)
-    return found
+        grouping = replace(grouping, labels=improve(problem, grouping.labels, progress=watch.tell))
+        _check_bad_labels(grouping.labels, problem, method)
+        grouping = _enforced(grouping, problem)
+    return grouping
 
 
 STOPPING = ("time_limit", "stop_after")
@@ -193,29 +196,41 @@ def _in_strata(
     refine: bool,
     progress: Progress | None,
 ) -> Grouping:
-    """What a method finds within each stratum. A limit of time is one for all of them, and
-    `stop_after` counts through them.
+    """Run a method within each stratum. A time limit is one for all of them, and `stop_after`
+    counts through them.
     """
     watch = Watch(progress, len(problem.points), **{name: params.get(name) for name in STOPPING})
+    inner, inner_params = method_within_strata(method, params, refine=refine)
+    problem = replace(problem, of_records=len(problem.points))
+    grouping = in_parts(problem, strata, inner, rng=rng, params=inner_params, watch=watch)
+    description = strata_progress(np.bincount(strata), method.name)
+    return replace(grouping, chosen=(description,), bound=None, least_within_parts=None)
+
+
+def method_within_strata(
+    method: Method, params: dict[str, Any], *, refine: bool
+) -> tuple[Method, dict[str, Any]]:
+    """Return a method for one stratum that repairs and refines its groups, and its parameters.
+
+    A limit of time is one for all strata, so it is none of its parameters.
+    """
     searches = _searches(method, params)
 
     def within(
-        part: Problem, *, rng: np.ndarray, progress: Progress | None = None, **own: Any
+        part: Problem, *, rng: np.ndarray, progress: Progress | None = None, **part_params: Any
     ) -> np.ndarray | Grouping:
         heard = progress if searches or progress is None else _stopped_for_good(progress)
-        return _complete(method, part, own, rng=rng, refine=refine, progress=heard)
+        return _complete(method, part, part_params, rng=rng, refine=refine, progress=heard)
 
-    kept = tuple(each for each in method.parameters if searches or each.name not in STOPPING)
-    inner = replace(method, run=within, parameters=kept)
-    own = {name: value for name, value in params.items() if name not in STOPPING}
-    problem = replace(problem, of_records=len(problem.points))
-    found = in_parts(problem, strata, inner, rng=rng, params=own, watch=watch)
-    told = strata_progress(np.bincount(strata), method.name)
-    return replace(found, chosen=(told,), bound=None, least_within_parts=None)
+    kept = tuple(
+        parameter for parameter in method.parameters if searches or parameter.name not in STOPPING
+    )
+    inner_params = {name: value for name, value in params.items() if name not in STOPPING}
+    return replace(method, run=within, parameters=kept), inner_params
 
 
 def strata_progress(sizes: np.ndarray, method: str) -> str:
-    """What was done within strata of so many records each.
+    """Describe a search within strata of these sizes.
 
     >>> strata_progress(np.array([7, 5]), "auto")
     '2 strata of 5 to 7 records, auto within each'
@@ -228,7 +243,7 @@ def strata_progress(sizes: np.ndarray, method: str) -> str:
 
 
 def _searches(method: Method, params: dict[str, Any]) -> bool:
-    """Whether a method has checkpoints, and so has the one that it runs inside, if any."""
+    """Return True if a method has checkpoints, and so has the one that it runs inside, if any."""
     inside = params.get("inside")
     return method.has_checkpoints and (inside is None or method_named(str(inside)).has_checkpoints)
 
@@ -247,19 +262,19 @@ def _stopped_for_good(progress: Progress) -> Progress:
     return tell
 
 
-def _enforced(found: Grouping, problem: Problem) -> Grouping:
+def _enforced(grouping: Grouping, problem: Problem) -> Grouping:
     """The same groups, or with those merged that miss what is promised."""
     if problem.accept is None:
-        return found
-    labels = repair(problem, found.labels)
-    if labels is found.labels:
-        return found
-    before, after = int(found.labels.max()) + 1, int(labels.max()) + 1
-    told = (
+        return grouping
+    labels = repair(problem, grouping.labels)
+    if labels is grouping.labels:
+        return grouping
+    before, after = int(grouping.labels.max()) + 1, int(labels.max()) + 1
+    description = (
         f"for {problem.accept.promise.name}, {before:,} groups became {after:,}: those that "
         f"missed it were merged"
     )
-    return replace(found, labels=labels, chosen=(*found.chosen, told))
+    return replace(grouping, labels=labels, chosen=(*grouping.chosen, description))
 
 
 def _check_bad_labels(labels: np.ndarray, problem: Problem, method: Method) -> None:

@@ -1,5 +1,5 @@
-"""Which records take part: those without gaps, where others are to be left out, and those of strata
-that can be grouped.
+"""Selection of the records that take part: without gaps where these are dropped, in strata that can
+be grouped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from microagg.pipeline.guarantee_facts import count_confidential, units_of_recor
 from microagg.pipeline.strata_plan import StrataCodes
 from microagg.problem.problem import checked_k
 from microagg.release.cells import check_few
-from microagg.release.strata import strata_as_data, wrong_strata
+from microagg.release.strata import drop_wrong_strata, strata_as_data
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.workers import versions_here
 from microagg.table.schema import Role
@@ -34,8 +34,8 @@ def key_of_run(settings: Settings, *more: str) -> str:
     """The same for runs that set the same aside: by their settings, by the versions of this program
     and its libraries, and by more.
     """
-    asked = json.dumps([settings.as_data(), versions_here()], sort_keys=True, default=str)
-    return hashlib.sha256("\0".join([asked, *more]).encode()).hexdigest()
+    content = json.dumps([settings.as_data(), versions_here()], sort_keys=True, default=str)
+    return hashlib.sha256("\0".join([content, *more]).encode()).hexdigest()
 
 
 @dataclass
@@ -46,7 +46,7 @@ class RecordSelection:
 
     run: OutOfCoreRun
     passes: ChunkMap
-    found: ColumnScanResult
+    scan: ColumnScanResult
     dropped: int = 0
     """Records that miss a quasi-identifier."""
     strata_left_out: int = 0
@@ -57,33 +57,37 @@ class RecordSelection:
     """(chunks, strata): how many records of each stratum each chunk has."""
     promised: GuaranteeContext | None = None
     _tables: int = 0
+    _strata_were_left_out: bool = False
 
     @staticmethod
-    def of(run: OutOfCoreRun, passes: ChunkMap, found: ColumnScanResult) -> RecordSelection:
+    def of(run: OutOfCoreRun, passes: ChunkMap, scan: ColumnScanResult) -> RecordSelection:
         """Those of a table that was scanned."""
-        taking = RecordSelection(run, passes, found)
+        taking = RecordSelection(run, passes, scan)
         if run.settings.missing == "drop":
             taking._leave_gaps_out()
-        taking._leave_strata_out()
+        if scan.strata:
+            left_out = drop_wrong_strata(taking, run.settings)
+            taking.strata_left_out, taking.records_left_out = left_out
+        else:
+            taking.measure()
         checked_k(run.settings.k, taking.passes.source.records)
         return taking
 
     @property
     def sizes(self) -> np.ndarray | None:
-        """How many records each stratum has."""
+        """Return the number of records of each stratum."""
         return None if self.counts is None else self.counts.sum(axis=0)
 
     def strata_as_data(self) -> dict[str, Any] | None:
-        """What the internal manifest keeps of the strata."""
+        """Return what the internal manifest states of the strata."""
         if self.sizes is None:
             return None
         return strata_as_data(self.sizes, self.strata_left_out, self.records_left_out)
 
     def _leave_gaps_out(self) -> None:
-        found, passes, settings = self.found, self.passes, self.run.settings
+        scan, passes, settings = self.scan, self.passes, self.run.settings
         gaps = [
-            gaps_in(column, facts)
-            for column, facts in zip(found.variables, found.facts, strict=True)
+            gaps_in(column, facts) for column, facts in zip(scan.variables, scan.facts, strict=True)
         ]
         if not any(gaps):
             return
@@ -91,54 +95,42 @@ class RecordSelection:
             passes, self.run.schema, settings
         )  # refused by their rows in the table that was given
         records = passes.source.records
-        self._keep(complete_chunk, tuple(found.variables))
+        self._keep(complete_chunk, tuple(scan.variables))
         self.dropped = records - self.passes.source.records
         check_few(self.dropped, records, settings.k)
         self._scan()
 
-    def _leave_strata_out(self) -> None:
-        """What t compares with changes with the records that are left out, so that it is asked
-        again.
-        """
-        run, first = self.run, True
-        while True:
-            of_strata = self.found.strata
-            self.strata, self.counts = (
-                StrataCodes.counted(self.passes, of_strata) if of_strata else (None, None)
-            )
-            self.promised, lacking = count_confidential(
-                self.passes,
-                run.schema,
-                run.settings,
-                self.strata,
-                run.budget.memory,
-                self.found.categories,
-                may_be_impossible=not first,
-            )
-            sizes = self.sizes
-            if self.strata is None or sizes is None:
-                return
-            wrong = wrong_strata(sizes, lacking, run.settings)
-            if not wrong.any():
-                return
-            self.strata_left_out += int(wrong.sum())
-            self.records_left_out += int(sizes[wrong].sum())
-            self._keep(of_strata_chunk, self.strata, wrong.astype(np.int8))
-            self._scan()
-            first = False
+    def measure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the size of each stratum, and its distance from its guarantees as one group."""
+        run, of_strata = self.run, self.scan.strata
+        self.strata, self.counts = (
+            StrataCodes.counted(self.passes, of_strata) if of_strata else (None, None)
+        )
+        self.promised, lacking = count_confidential(
+            self.passes, run.schema, run.settings, self.strata, run.budget.memory,
+            self.scan.categories, may_be_impossible=self._strata_were_left_out,
+        )  # fmt: skip
+        return np.zeros(0, np.int64) if self.sizes is None else self.sizes, lacking
 
-    def _keep(self, task: Any, *given: Any) -> None:
+    def leave_out(self, wrong: np.ndarray) -> None:
+        """Leave out the records of these strata."""
+        assert self.strata is not None
+        self._strata_were_left_out = True
+        self._keep(of_strata_chunk, self.strata, wrong.astype(np.int8))
+        self._scan()
+
+    def _keep(self, task: Any, *arguments: Any) -> None:
         """Go on with the records that a task sets aside; what identifies people does not come
         along.
         """
         run, before = self.run, self.passes.source
         kept = {column.name for column in run.schema.columns if column.role is not Role.IDENTIFIER}
         names = tuple(name for name in before.schema.names if name in kept)
-        compared = compared_columns(run.schema), self.found.chunk_digests
-        key = key_of_run(run.settings, self.found.digest)[:16]
+        compared = compared_columns(run.schema), self.scan.chunk_digests
+        key = key_of_run(run.settings, self.scan.digest)[:16]
         path = f"{run.spill.folder}/left-{key}-{self._tables}"
         self.passes = run.passes_over(
-            kept_records(self.passes, task, names, *compared, *given, path)
+            kept_records(self.passes, task, names, *compared, *arguments, path)
         )
         if self._tables:
             for file in before.files:
@@ -150,5 +142,5 @@ class RecordSelection:
         given.
         """
         run = self.run
-        found = scan_columns(self.passes, run.schema, run.settings)
-        self.found = replace(found, digest=self.found.digest, sketch=self.found.sketch)
+        scan = scan_columns(self.passes, run.schema, run.settings)
+        self.scan = replace(scan, digest=self.scan.digest, sketch=self.scan.sketch)

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 BEGINNING = 4096  # bytes, by which the format of a file without a name is recognised
 
 
-def is_path(given: Any) -> bool:
+def is_path(value: Any) -> bool:
     """Return whether this is a path, as text or as an object.
 
     >>> is_path("survey.csv"), is_path({"age": [30]})
     (True, False)
     """
-    return isinstance(given, str | os.PathLike)
+    return isinstance(value, str | os.PathLike)
 
 
-def is_open_file(given: Any) -> bool:
+def is_open_file(value: Any) -> bool:
     """Return whether this is a file that was opened, or an object that reads like one.
 
     >>> import io
     >>> is_open_file(io.StringIO("age")), is_open_file("survey.csv")
     (True, False)
     """
-    return callable(getattr(given, "read", None)) and not is_path(given)
+    return callable(getattr(value, "read", None)) and not is_path(value)
 
 
 def read_source(source: Any, settings: Settings) -> tuple[pa.Table, str]:
@@ -53,18 +53,18 @@ def read_source(source: Any, settings: Settings) -> tuple[pa.Table, str]:
         return read_for_settings(path, settings_for_file(settings, path)), path.name
 
 
-def path_of(given: Any, what: str) -> Any:
+def path_of(value: Any, what: str) -> Any:
     """Return a path as it is, and the path of an open file; `what` names the argument in an
     error.
     """
     from microagg.files.stores.locations import Url
 
-    if is_path(given) or isinstance(given, Url):
-        return given
-    name = getattr(given, "name", None)
-    if what == "source" and is_open_file(given) and isinstance(name, str) and os.path.isfile(name):
+    if is_path(value) or isinstance(value, Url):
+        return value
+    name = getattr(value, "name", None)
+    if what == "source" and is_open_file(value) and isinstance(name, str) and os.path.isfile(name):
         return Path(name)
-    if what == "source" and is_open_file(given):
+    if what == "source" and is_open_file(value):
         raise InputError(
             "source must be the path of a file; for an open file without a path, use "
             "ma.anonymize(file, …).save(target)."

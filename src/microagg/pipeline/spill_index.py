@@ -25,9 +25,9 @@ class SpillFile:
     index: tuple[tuple[int, int], ...]
 
     @staticmethod
-    def of(path: str, told: dict[str, Any]) -> SpillFile:
+    def of(path: str, stats: dict[str, Any]) -> SpillFile:
         """The file that tells this of itself."""
-        return SpillFile(path, tuple((key, count) for key, count in told["index"]))
+        return SpillFile(path, tuple((key, count) for key, count in stats["index"]))
 
 
 Holding = tuple[tuple[str, tuple[int, ...]], ...]
@@ -46,17 +46,17 @@ class SpillIndex:
         self.pieces = pieces
         self._places: dict[int, list[tuple[int, int]]] = {}
         for number, piece in enumerate(pieces):
-            for place, (key, _) in enumerate(piece.index):
-                self._places.setdefault(key, []).append((number, place))
+            for batch, (key, _) in enumerate(piece.index):
+                self._places.setdefault(key, []).append((number, batch))
 
     def holding(self, keys: Iterable[int]) -> Holding:
         """Where the records of these keys lie."""
-        found: dict[int, list[int]] = {}
+        batches: dict[int, list[int]] = {}
         for key in keys:
-            for number, place in self._places.get(key, ()):
-                found.setdefault(number, []).append(place)
+            for number, batch in self._places.get(key, ()):
+                batches.setdefault(number, []).append(batch)
         return tuple(
-            (self.pieces[number].path, tuple(sorted(found[number]))) for number in sorted(found)
+            (self.pieces[number].path, tuple(sorted(batches[number]))) for number in sorted(batches)
         )
 
     def counts(self, keys: int) -> np.ndarray:

@@ -73,8 +73,10 @@ def staged_paths(
     if isinstance(beside, Url):
         raise InputError(SPILL_IN_A_STORE)
     if isinstance(goes, Path) and isinstance(comes, Path):
-        said = goes if isinstance(target, Url) or str(target).startswith(f"{FILE}:") else target
-        yield StagedPaths(comes, said, beside)
+        local_target = (
+            goes if isinstance(target, Url) or str(target).startswith(f"{FILE}:") else target
+        )
+        yield StagedPaths(comes, local_target, beside)
         return
     if isinstance(goes, Url) and isinstance(comes, Url):
         _check_same(comes, goes)
@@ -84,22 +86,22 @@ def staged_paths(
         if isinstance(goes, Path):
             yield StagedPaths(comes, goes, kept.folder, kept.folder)
             return
-        there = kept.folder / goes.name
-        said = f"{there}/" if goes.address_is_folder else there
-        _prime(goes, there)
-        with _named(there, goes):
+        staged = kept.folder / goes.name
+        local_target = f"{staged}/" if goes.address_is_folder else staged
+        _prime(goes, staged)
+        with _named(staged, goes):
             try:
                 yield StagedPaths(
-                    comes, said, kept.folder, kept.folder, (make_note("manifest-in-store"),)
+                    comes, local_target, kept.folder, kept.folder, (make_note("manifest-in-store"),)
                 )
             except ReportError:  # the release itself is whole
-                _publish(there, goes)
+                _publish(staged, goes)
                 raise
-            _publish(there, goes)
+            _publish(staged, goes)
 
 
 def _known_by(target: Path | Url) -> Path:
-    """What a folder for a target is found by again."""
+    """Return the path by which the temporary folder of a target is recognised."""
     return target if isinstance(target, Path) else Path("/", *str(target).split("/"))
 
 
@@ -116,29 +118,29 @@ def _fetched(source: Url, folder: Path) -> Path:
     """Copy the files of a table to a folder of this machine; returns what names them there."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if source.is_pattern or not is_in_parts(source):
-        place = inside = folder
+        destination = inside = folder
         named = folder / source.name
     else:
         inside = named = folder / source.name
         inside.mkdir(mode=0o700, exist_ok=True)
-        place = inside
+        destination = inside
     for file in files_of(source):
-        _fetch_anew(file, place / file.name)
+        _fetch_anew(file, destination / file.name)
     labels = None if source.is_pattern else sidecar_of(source)
     if labels is not None and labels.size() is not None:
         _fetch_anew(labels, folder / labels.name)
     return named
 
 
-def _fetch_anew(file: Url, place: Path) -> None:
+def _fetch_anew(file: Url, path: Path) -> None:
     """Copy a file to a place; what a killed run has left there may be half of it, or an older
     one.
     """
-    place.unlink(missing_ok=True)
-    file.fetch(place)
+    path.unlink(missing_ok=True)
+    file.fetch(path)
 
 
-def _prime(target: Url, there: Path) -> None:
+def _prime(target: Url, staged: Path) -> None:
     """Lay out what is at the target already, as far as it is looked at before it is replaced: how
     it begins, its manifests and labels, and the manifests of other releases beside it.
     """
@@ -149,37 +151,37 @@ def _prime(target: Url, there: Path) -> None:
             "first."
         )
     target.remove_left()
-    beside = {each.name: each for each in target.with_name("").files()}
-    own = {there.name: BEGINNING}
+    beside = {file.name: file for file in target.with_name("").files()}
+    sizes = {staged.name: BEGINNING}
     earlier = [name for name in beside if name.endswith(INTERNAL)][:MOST_EARLIER]
     for name in (
-        *own,
-        *(each.name for each in manifest_paths(there)),
-        there.name + ENDING,
+        *sizes,
+        *(path.name for path in manifest_paths(staged)),
+        staged.name + ENDING,
         *earlier,
     ):
-        place = there.with_name(name)
-        if name in beside and not place.exists():
-            beside[name].fetch(place, own.get(name))
+        path = staged.with_name(name)
+        if name in beside and not path.exists():
+            beside[name].fetch(path, sizes.get(name))
 
 
-def _publish(there: Path, target: Url) -> None:
+def _publish(staged: Path, target: Url) -> None:
     """Put a release that is whole and verified to its store, the public manifest last."""
-    internal, public = manifest_paths(there)
-    tables = [(target, there)]
+    internal, public = manifest_paths(staged)
+    tables = [(target, staged)]
     if target.address_is_folder:
-        tables = [(target.below(each.name), each) for each in sorted(there.iterdir())]
-    beside = [each for each in (sidecar_of(there), internal, public) if each.exists()]
-    files = [*tables, *((target.with_name(each.name), each) for each in beside)]
+        tables = [(target.below(path.name), path) for path in sorted(staged.iterdir())]
+    beside = [path for path in (sidecar_of(staged), internal, public) if path.exists()]
+    files = [*tables, *((target.with_name(path.name), path) for path in beside)]
     sent: list[Url] = []
     begun = False
     try:
-        for place, each in files:
-            sent.append(place.send(each))
+        for url, path in files:
+            sent.append(url.send(path))
         begun = True
         target.with_name(public.name).remove()
-        for (place, each), part in zip(files, sent, strict=True):
-            place.take(part, each)
+        for (url, path), part in zip(files, sent, strict=True):
+            url.take(part, path)
     except InputError as error:
         how = (
             "not all of its files have taken their places"
@@ -196,15 +198,15 @@ def _publish(there: Path, target: Url) -> None:
 
 
 @contextlib.contextmanager
-def _named(there: Path, target: Url) -> Iterator[None]:
+def _named(staged: Path, target: Url) -> Iterator[None]:
     """Sentences name the target, not where it lies for a while."""
     try:
         yield
     except MicroaggError as error:
-        told = (
+        message = (
             str(error)
-            .replace(str(there), str(target))
-            .replace(str(there.parent), str(target.with_name("")))
+            .replace(str(staged), str(target))
+            .replace(str(staged.parent), str(target.with_name("")))
         )
-        error.args = (told, *error.args[1:])
+        error.args = (message, *error.args[1:])
         raise

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from microagg.kernels import random
 from microagg.methods.parts import rng_of_part
+from microagg.methods.registry import DEFAULT
 from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import Trees, largest_block
 from microagg.pipeline.column_stats import LevelFacts
@@ -24,9 +25,7 @@ from microagg.table.reduction import Reduction, combine_chunks
 
 @dataclass(frozen=True)
 class StrataCodes:
-    """Which stratum a record belongs to: numbered by the ascending order of values, column by
-    column, what is missing last.
-    """
+    """Numbering of strata: in ascending order of values, column by column, missing values last."""
 
     names: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
@@ -45,13 +44,15 @@ class StrataCodes:
 
     def combinations(self, table: pa.Table) -> np.ndarray:
         """(n,): the combination of levels of each record, as one number."""
-        found = np.zeros(table.num_rows, np.int64)
+        codes = np.zeros(table.num_rows, np.int64)
         for name, levels in zip(self.names, self.levels, strict=True):
-            place = {level: rank for rank, level in enumerate(levels)}
-            own = distinct(table.column(name))
-            ranks = np.array([*(place[value] for value in own.values), len(levels) - 1], np.int64)
-            found = found * len(levels) + ranks[own.codes]
-        return found
+            rank_of = {level: rank for rank, level in enumerate(levels)}
+            column = distinct(table.column(name))
+            ranks = np.array(
+                [*(rank_of[value] for value in column.values), len(levels) - 1], np.int64
+            )
+            codes = codes * len(levels) + ranks[column.codes]
+        return codes
 
     def of_records(self, table: pa.Table) -> np.ndarray:
         """(n,): the stratum of each record."""
@@ -106,24 +107,28 @@ class StratumPlan:
     first_shifted: int = 0
 
     @staticmethod
+    def whole(records: int, rng: np.ndarray) -> StratumPlan:
+        """Return the plan of a stratum that is searched as one block."""
+        return StratumPlan(records, int(rng[0]), False)
+
+    @staticmethod
     def of(records: int, rng: np.ndarray, axes: int, k: int, of_records: int) -> StratumPlan:
         """One with these random numbers, drawn as `auto` draws them: for the sample, the blocks,
         the shifted blocks.
         """
-        state = int(rng[0])
         if of_records <= blockwise.MOST_AS_ONE or records <= largest_block(axes, k):
-            return StratumPlan(records, state, False)
-        drawn = rng.copy()
+            return StratumPlan.whole(records, rng)
+        state, drawn = int(rng[0]), rng.copy()
         sample, blocks, shifted = (int(random.next_integer(drawn)) for _ in range(3))
         return StratumPlan(records, state, True, sample, blocks, shifted)
 
     @property
     def leaves(self) -> tuple[int, int]:
-        """How many leaves both trees have; one each where there are no blocks."""
+        """Return the number of leaves of both trees; one each where there are no blocks."""
         return (1, 1) if self.trees is None else (len(self.trees.first), len(self.trees.second))
 
     def wanted(self, axes: int, k: int) -> int:
-        """How many records its cuts are found from."""
+        """Return the number of records that its cuts are fitted to."""
         return sample_size(self.records, largest_block(axes, k))
 
     def rng(self, number: int) -> np.ndarray:
@@ -134,16 +139,19 @@ class StratumPlan:
 
 
 def strata_plans(
-    sizes: Sequence[int], seed: int, axes: int, k: int, *, strata: bool
+    sizes: Sequence[int], seed: int, axes: int, k: int, *, strata: bool, method: str | None = None
 ) -> list[StratumPlan]:
-    """A territory for each stratum, or one: with the random numbers that `run_method` gives each of
-    them in memory.
+    """Return a plan for each stratum, or one: with the random numbers that `run_method` gives each
+    of them in memory. With `method` each is one block, searched by that method.
     """
-    rng, whole = random.seeded(seed, "auto"), sum(sizes)
+    rng, whole = random.seeded(seed, method or DEFAULT), sum(sizes)
+
+    def plan(size: int, rng: np.ndarray) -> StratumPlan:
+        if method is not None:
+            return StratumPlan.whole(size, rng)
+        return StratumPlan.of(size, rng, axes, k, whole)
+
     if not strata:
-        return [StratumPlan.of(whole, rng, axes, k, whole)]
+        return [plan(whole, rng)]
     drawn = int(random.next_integer(rng))
-    return [
-        StratumPlan.of(size, rng_of_part(drawn, number), axes, k, whole)
-        for number, size in enumerate(sizes)
-    ]
+    return [plan(size, rng_of_part(drawn, number)) for number, size in enumerate(sizes)]

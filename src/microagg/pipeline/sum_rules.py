@@ -22,9 +22,9 @@ from microagg.table.variable import Variable
 def records_in(passes: ChunkMap, variables: Sequence[Variable]) -> Records:
     """Return the records of a table that is read in passes."""
     chosen = tuple(variables[j] for j in plain_columns(variables))
-    singles = [each.single for each in chosen]
+    singles = [variable.single for variable in chosen]
     return Records(
-        [each.name for each in chosen],
+        [variable.name for variable in chosen],
         singles,
         lambda: combine_chunks(passes.map_chunks("measuring", totals_chunk, chosen)),
         lambda relations: _counted(
@@ -39,8 +39,8 @@ def records_in_pieces(
     """Return the released records of all blocks, which lie in these files."""
     chosen = tuple(variables)
     return Records(
-        [each.name for each in chosen],
-        [each.single for each in chosen],
+        [variable.name for variable in chosen],
+        [variable.single for variable in chosen],
         lambda: combine_chunks(
             executor.map_ordered(totals_in_piece, ((path, chosen) for path in paths), at_once)
         ),
@@ -65,7 +65,9 @@ def totals_chunk(
     source: Any, first: int, count: int, variables: tuple[Variable, ...]
 ) -> RelationTotals:
     """A task: the random totals of the columns of a chunk."""
-    cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
+    cells = cells_in(
+        source.read(first, count, [variable.name for variable in variables]), variables, first
+    )
     return RelationTotals.of_chunk(cells.values, range(len(variables)), first)
 
 
@@ -77,9 +79,11 @@ def confirm_chunk(
     relations: tuple[Relation, ...],
 ) -> list[Confirmed]:
     """A task: in how many records of a chunk relations hold."""
-    cells = cells_in(source.read(first, count, [each.name for each in variables]), variables, first)
+    cells = cells_in(
+        source.read(first, count, [variable.name for variable in variables]), variables, first
+    )
     return confirm(
-        cells.values, range(len(variables)), relations, [each.single for each in variables]
+        cells.values, range(len(variables)), relations, [variable.single for variable in variables]
     )
 
 
@@ -96,10 +100,10 @@ def confirm_in_piece(
 
 
 def _rows(path: str, variables: Sequence[Variable]) -> pa.Table:
-    names = [each.name for each in variables]
+    names = [variable.name for variable in variables]
     with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
         batches = [
-            reader.get_batch(place).select(names) for place in range(reader.num_record_batches)
+            reader.get_batch(batch).select(names) for batch in range(reader.num_record_batches)
         ]
         return pa.Table.from_batches(
             batches, pa.schema([reader.schema.field(name) for name in names])

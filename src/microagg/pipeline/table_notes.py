@@ -44,8 +44,9 @@ def with_all_facts(
     output: TableOutput,
     anonymity: Anonymity,
     lost: TableLoss,
+    unique_records: int,
 ) -> NoteFacts:
-    """Add all other facts."""
+    """Add all other facts; `unique_records` are those unique in all released columns."""
     schema, settings, arrow = plan.schema, plan.settings, output.arrow
     facts = with_group_facts(facts, anonymity, plan.attributes, plan.units, settings.promise)
     facts = with_cell_facts(facts, output.cells, output.made, settings, output.measured)
@@ -56,6 +57,10 @@ def with_all_facts(
         strata=None if plan.strata is None else plan.strata.facts(),
         weight=weight_facts(output.weighting, output.labels, arrow, schema, settings),
         index_may_name=index_may_name(plan.input.table),
+        effects=output.effects,
+        unique_records=unique_records,
     )
     losses, profiles = (lost.loss["IL"], lost.unrounded), unchanged_profiles(plan.frame, schema)
-    return with_schema_facts(facts, schema, plan.space, losses, plan.rules, profiles)
+    return with_schema_facts(
+        facts, schema, plan.space, losses, plan.rules, profiles, settings.accept_risk
+    )

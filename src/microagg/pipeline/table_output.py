@@ -1,7 +1,8 @@
-"""Output of a table in memory: aggregate its groups, verify the released table, measure its loss."""
+"""Output of a table in memory: aggregate groups, verify the released table, measure its loss."""
 
 from __future__ import annotations
 
+import functools
 import logging
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from microagg.methods.method import Grouping
 from microagg.pipeline.choose_groups import loses_less, with_groups_of
 from microagg.pipeline.preparation import TablePlan
 from microagg.release.cells import confidential_of
+from microagg.release.effects import ColumnEffect, effects_of
 from microagg.release.measuring import loss_of
 from microagg.release.strata import class_columns
 from microagg.release.weighting import Weighting, weighted, weighting_of
@@ -53,6 +55,12 @@ class TableOutput:
     released: nw.DataFrame[Any]
     arrow: pa.Table
 
+    @functools.cached_property
+    def effects(self) -> tuple[ColumnEffect, ...]:
+        """Mean, total, spread and categories of each quasi-identifier before and after."""
+        weights = self.weighting and (self.weighting.before, self.weighting.after)
+        return effects_of(self.cells, self.made, weights)
+
     @property
     def labels(self) -> np.ndarray:
         """Group of each record."""
@@ -71,7 +79,7 @@ class TableLoss:
 
 
 def aggregate_table(plan: TablePlan, groups: Groups) -> TableOutput:
-    """Aggregate each group; of two groupings, take the one that loses less in the released table."""
+    """Aggregate each group; of two groupings, take the one that loses less when released."""
     frame, schema, settings, cells = plan.frame, plan.schema, plan.settings, plan.cells
     assert cells is not None
     aggregation, search, quick = plan.aggregation, groups.search, groups.quick

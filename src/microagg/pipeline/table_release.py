@@ -13,6 +13,7 @@ from microagg.release.manifest import input_facts, internal_manifest
 from microagg.release.measuring import can_be_read_again, is_table_of_numbers
 from microagg.release.note_rules import notes_from
 from microagg.release.release import Release
+from microagg.release.risks import NAMED_COLUMNS
 from microagg.release.rules import released_records, released_variables, rules_as_data
 from microagg.release.true_values import (
     frequencies_in,
@@ -37,7 +38,10 @@ def build_release(
     del capped
     lost = measure_loss(plan, output, anonymity)
     facts = _facts(plan, output, anonymity, lost, file, format)
-    note_facts = with_all_facts(note_facts, plan, output, anonymity, lost)
+    unique = int(facts.exposure["all_columns"]["unique_records"])
+    note_facts = with_all_facts(note_facts, plan, output, anonymity, lost, unique)
+    risks = risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles)
+    risks += (NAMED_COLUMNS,) if note_facts.naming else ()
     plain = is_table_of_numbers(cells) and output.made.is_plain
     plain = plain and can_be_read_again(plan.frame, cells.names)
     return Release(
@@ -46,7 +50,7 @@ def build_release(
         notes_from(note_facts), bound, search.stopped,
         _arrow=output.arrow, _original=plan.frame,
         _cells=None if plain else (cells, output.made.cells),
-        _risks=risks_of_aggregates(cells, settings.aggregates) + risks_of_categories(singles),
+        _risks=risks,
         _units=plan.units,
     )  # fmt: skip
 
@@ -69,5 +73,5 @@ def _facts(
         lost.largest_share, anonymity, exposure_of(with_values(arrow), schema, anonymity),
         plan.capped, rules_as_data(settings, sums), plan.dropped,
         None if plan.strata is None else plan.strata.as_data(),
-        None if output.weighting is None else output.weighting.as_data(),
+        None if output.weighting is None else output.weighting.as_data(), output.effects,
     )  # fmt: skip

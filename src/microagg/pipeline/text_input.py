@@ -37,18 +37,20 @@ class SizeEstimate:
 
 
 def is_text_file(path: str | Path | Url) -> bool:
-    """Whether this names a text file on this machine."""
-    place = parse_location(path)
+    """Return True if this is the path of a text file on this machine."""
+    location = parse_location(path)
     return (
-        isinstance(place, Path)
-        and not is_in_parts(place)
-        and not format_of(place).typed
-        and "encoding" in format_of(place).options
+        isinstance(location, Path)
+        and not is_in_parts(location)
+        and not format_of(location).typed
+        and "encoding" in format_of(location).options
     )
 
 
 def estimate_size(path: Path) -> SizeEstimate | None:
-    """What the first lines of a text file tell of how large it is; None where they tell nothing."""
+    """Estimate the size of a table from the first lines of its text file; None where they do not
+    tell.
+    """
     size = path.stat().st_size
     packing = format_of(path).packing
     try:
@@ -90,9 +92,9 @@ def intake_text_file(path: Path, settings: Settings, kept: SpillFolder, memory: 
     guess = estimate_size(path) if path.is_file() else None
     if guess is not None:
         kept.check_full(int(IN_TIMES * guess.bytes))
-    asked = TextSettings(settings.reading, frozenset(settings.numbers), settings.columns)
+    text_settings = TextSettings(settings.reading, frozenset(settings.numbers), settings.columns)
     with explain_full_disk("while the text file was taken in"):
-        taken = intake_text(path, asked, kept.folder, memory, lambda records: None)
+        taken = intake_text(path, text_settings, kept.folder, memory, lambda records: None)
     if not needs_plan(taken.source.records, len(settings.roles[Role.QUASI]), settings.k):
         raise FitsInMemoryError("the table is one block, and worked on in memory.")
     return taken

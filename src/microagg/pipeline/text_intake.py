@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from microagg.errors import CancelledError, GuaranteeError, InputError
+from microagg.errors import CancelledError, InputError
 from microagg.files.chunks import Source
 from microagg.files.commit import system
 from microagg.files.commit.journal import settle
@@ -37,7 +37,6 @@ from microagg.files.text.dialect import (
 from microagg.files.text.dialect import tell as tell_notes
 from microagg.files.text.formulas import unescaped
 from microagg.files.text.headers import FirstRow
-from microagg.files.text.locale_columns import in_plain_terms
 from microagg.files.text.quoting import (
     MARKERS,
     columns_with_markers,
@@ -48,13 +47,9 @@ from microagg.files.text.quoting import (
 )
 from microagg.runtime.executor import Executor, Tell, is_cancelled
 from microagg.runtime.spill import explain_full_disk, write_plainly
-from microagg.table.columns.arrow import bytes_of, is_text, release_unused_memory
-from microagg.table.columns.arrow import compute as pc
-from microagg.table.columns.field_metadata import missing_mark
+from microagg.table.columns.arrow import bytes_of, release_unused_memory
 from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
-from microagg.table.columns.text_types import text_type_of, with_values
 from microagg.table.schema import ColumnSettings, check_duplicates
-from microagg.table.special_values import as_times
 
 AT_ONCE = 1 << 16
 """Records of a batch of what is set aside."""
@@ -90,7 +85,7 @@ class TextFile:
             pa.Table.from_batches, ([batch] for batch in batches_of_text(*how, **dialect))
         )
         if self.gaps:
-            names = [self.names[place] for place in self.gaps]
+            names = [self.names[index] for index in self.gaps]
             again = batches_of_text(*how, **dialect, wanted=names, missing=("", *MARKERS))
             batches = itertools.starmap(self._with_gaps, zip(batches, again, strict=True))
         for table in batches:
@@ -98,9 +93,9 @@ class TextFile:
 
     def _with_gaps(self, table: pa.Table, again: pa.RecordBatch) -> pa.Table:
         """Records with null where they are null when markers without quotes are."""
-        for place, column in zip(self.gaps, again.columns, strict=True):
-            whole, _ = without_unquoted(table.column(place), pa.chunked_array([column.is_null()]))
-            table = table.set_column(place, table.schema.field(place), whole)
+        for index, column in zip(self.gaps, again.columns, strict=True):
+            whole, _ = without_unquoted(table.column(index), pa.chunked_array([column.is_null()]))
+            table = table.set_column(index, table.schema.field(index), whole)
         return table
 
 
@@ -110,14 +105,14 @@ def read_text_file(
     """A task: set the records of a text file aside as pieces of text; returns where they lie, and
     how many each has.
     """
-    found = []
+    pieces = []
     with _in_utf8(file, Path(folder)) as plain:
         for number, rows in enumerate(in_tables_of(plain.tables(), RECORDS_IN_A_PIECE)):
             path = f"{folder}/texts-{number}.arrow"
             write_spill_file(path, rows)
             tell(rows.num_rows)
-            found.append((path, rows.num_rows))
-    return tuple(found)
+            pieces.append((path, rows.num_rows))
+    return tuple(pieces)
 
 
 @contextlib.contextmanager
@@ -136,7 +131,7 @@ def _in_utf8(file: TextFile, folder: Path) -> Iterator[TextFile]:
 
 
 def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:
-    """What was set aside, as a table."""
+    """Return spilled pieces as a table."""
     counts = tuple(
         tuple(min(AT_ONCE, count - first) for first in range(0, count, AT_ONCE))
         for _, count in pieces
@@ -147,7 +142,8 @@ def source_of(pieces: Sequence[tuple[str, int]], schema: pa.Schema) -> Source:
 def in_tables_of(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
     """The same records in tables of so many, but the last.
 
-    >>> [part.num_rows for part in in_tables_of([pa.table({"a": [1, 2, 3]}), pa.table({"a": [4, 5]})], 2)]
+    >>> tables = pa.table({"a": [1, 2, 3]}), pa.table({"a": [4, 5]})
+    >>> [part.num_rows for part in in_tables_of(tables, 2)]
     [2, 2, 1]
     """
     held: list[pa.Table] = []
@@ -155,7 +151,7 @@ def in_tables_of(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
         if is_cancelled():
             raise CancelledError("stopped; nothing was written.")
         held.append(table)
-        while sum(each.num_rows for each in held) >= size:
+        while sum(part.num_rows for part in held) >= size:
             whole = pa.concat_tables(held)
             yield whole.slice(0, size).combine_chunks()
             rest = whole.slice(size)
@@ -174,7 +170,7 @@ def write_spill_file(path: str, rows: pa.Table) -> None:
     ]
     with explain_full_disk("while parts of the table were set aside"):
         try:
-            system.fill(part, lambda place: write_plainly(place, rows.schema, batches))
+            system.fill(part, lambda path: write_plainly(path, rows.schema, batches))
             system.rename(part, Path(path))
         except BaseException:
             part.unlink(missing_ok=True)
@@ -203,16 +199,23 @@ def intake_text(
     format = format_of(path)
     settle(path)
     check_unreadable(path)
-    said = options_to_read(format, settings.reading)
-    header = said.pop("header", None)
+    options = options_to_read(format, settings.reading)
+    header = options.pop("header", None)
     dialect, text, first = begun(
-        path, **said, packing=format.packing, usual=format.options["delimiter"], aside=folder
+        path, **options, packing=format.packing, usual=format.options["delimiter"], aside=folder
     )
     names, has_header = names_and_header(path, first, dialect.delimiter, header)
     if has_header and not first.endswith(("\n", "\r")):
         raise InputError(NO_RECORDS.format(str(path)))
     pieces, wanted = _texts_of(
-        path, text, dialect, names, folder, has_header=has_header, asked=header is None, tell=tell
+        path,
+        text,
+        dialect,
+        names,
+        folder,
+        has_header=has_header,
+        header_is_detected=header is None,
+        tell=tell,
     )
     check_duplicates(names)
     if not pieces:
@@ -221,37 +224,37 @@ def intake_text(
     notes = [] if settings.reading.get("encoding") else note_on_encoding(path, dialect.encoding)
     more: list[str] = []
     if asks_for_signs(dialect):
-        signs = {name: signs_of(_column(texts, name, memory), settings.asked) for name in names}
+        signs = {name: signs_of(_column(texts, name, memory), settings.columns) for name in names}
         dialect, more = with_signs(dialect, signs)
     unquoted = unquoted_markers(text, dialect.delimiter, names, wanted, header=has_header)
     fields = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         column, marker = _column(texts, name, memory), ""
         if name in unquoted:
             column, marker = without_unquoted(column, unquoted.pop(name))
         field, typed = typed_column(
-            name, column, frozenset(), settings.quasi, settings.asked, dialect
+            name, column, frozenset(), settings.quasi, settings.columns, dialect
         )
         field = marked_missing(field, marker)
         fields.append(field)
         _set_column_aside(
-            pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, place
+            pa.Table.from_arrays([typed], schema=pa.schema([field])), texts, folder, index
         )
         del column, typed
         release_unused_memory()
     source = _put_together(texts, pa.schema(fields), folder)
     few = source.read(0, min(source.records, NOTED))
-    tell_notes([*notes, *more, *notes_on_dates(few, settings.quasi, settings.asked, dialect)])
+    tell_notes([*notes, *more, *notes_on_dates(few, settings.quasi, settings.columns, dialect)])
     return TextIntake(source, dialect)
 
 
 @dataclass(frozen=True)
 class TextSettings:
-    """What is said of a text file and its columns."""
+    """Settings of a text file and its columns."""
 
     reading: Mapping[str, Any]
     quasi: frozenset[str]
-    asked: ColumnSettings
+    columns: ColumnSettings
 
 
 def _texts_of(
@@ -262,7 +265,7 @@ def _texts_of(
     folder: Path,
     *,
     has_header: bool,
-    asked: bool,
+    header_is_detected: bool,
     tell: Tell,
 ) -> tuple[list[tuple[str, int]], list[str]]:
     """The records of a text file as pieces of text, and the columns of quoted text that hold
@@ -291,7 +294,7 @@ def _texts_of(
         if has_header:
             _check_unclear_header(path, file, parse)
         for number, rows in enumerate(in_tables_of(file.tables(), RECORDS_IN_A_PIECE)):
-            if has_header and asked:
+            if has_header and header_is_detected:
                 row.add_table(rows)
             wanted.update(columns_with_markers(rows, set(quoted) - wanted))
             write_spill_file(f"{folder}/texts-{number}.arrow", rows)
@@ -300,7 +303,7 @@ def _texts_of(
             last = rows
     except (pa.ArrowException, UnicodeDecodeError):
         check_csv(path, text, parse, names, header=has_header)
-    if has_header and asked:
+    if has_header and header_is_detected:
         row.check_record(path)
     if last is not None:
         check_open_quote(path, text, last, sum(count for _, count in pieces))
@@ -316,10 +319,10 @@ def _check_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
             text_stream(Path(file.path), "", UTF8, file.skipped) as stream,
             arrow_csv.open_csv(stream, reading, parse, texts) as reader,
         ):
-            found = reader.schema.names
+            names = reader.schema.names
     except (pa.ArrowException, OSError):  # whoever reads it says why
         return
-    if found != list(file.names):
+    if names != list(file.names):
         raise InputError(
             f"the header of {str(path)!r} is not clear; put its column names in double quotes."
         )
@@ -338,86 +341,27 @@ def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:
     return texts.read(0, texts.records, [name]).column(name)
 
 
-def _set_column_aside(column: pa.Table, texts: Source, folder: Path, place: int) -> None:
+def _set_column_aside(column: pa.Table, texts: Source, folder: Path, index: int) -> None:
     first = 0
     for number, counts in enumerate(texts.pieces):
         write_spill_file(
-            f"{folder}/column-{place}-{number}.arrow", column.slice(first, sum(counts))
+            f"{folder}/column-{index}-{number}.arrow", column.slice(first, sum(counts))
         )
         first += sum(counts)
 
 
 def _put_together(texts: Source, schema: pa.Schema, folder: Path) -> Source:
     """The columns that were set aside as one table; what it was made from goes."""
-    found = []
+    pieces = []
     for number, counts in enumerate(texts.pieces):
-        files = [f"{folder}/column-{place}-{number}.arrow" for place in range(len(schema))]
+        files = [f"{folder}/column-{index}-{number}.arrow" for index in range(len(schema))]
         columns = []
         for field, path in zip(schema, files, strict=True):
             with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
                 columns.append(pa.chunked_array(reader.read_all().column(0).chunks, field.type))
         path = f"{folder}/typed-{number}.arrow"
         write_spill_file(path, pa.Table.from_arrays(columns, schema=schema).combine_chunks())
-        found.append((path, sum(counts)))
+        pieces.append((path, sum(counts)))
         for left in (*files, texts.files[number]):
             Path(left).unlink()
-    return source_of(found, schema)
-
-
-@dataclass(frozen=True)
-class ReadBack:
-    """A text file that was written, taken in again: as text, as it is in the file, and in the types
-    of what was released.
-    """
-
-    texts: Source
-    like: pa.Schema
-    """The columns that were written, with their marks."""
-    options: Mapping[str, Any]
-
-    @property
-    def records(self) -> int:
-        """How many there are."""
-        return self.texts.records
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns, all of them text."""
-        return self.texts.schema
-
-    def chunks(self, size: int) -> list[tuple[int, int]]:
-        """(first, count) of chunks of so many records."""
-        return self.texts.chunks(size)
-
-    def as_written(self, first: int, count: int) -> pa.Table:
-        """Some records, as text."""
-        return self.texts.read(first, count)
-
-    def typed(self, written: pa.Table) -> pa.Table:
-        """Such records in the types that they had."""
-        like = pa.schema([self.like.field(name) for name in written.column_names])
-        plain = in_plain_terms(written, like.empty_table(), self.options)
-        columns = [_typed(plain.column(place), field) for place, field in enumerate(like)]
-        return pa.Table.from_arrays(columns, schema=with_values(like.empty_table()).schema)
-
-    def read(self, first: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
-        """Some records in the types that they had."""
-        return self.typed(self.texts.read(first, count, names))
-
-
-def _typed(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    kind = field.type
-    if (of_values := text_type_of(field)) is not None:
-        return of_values.values(column)
-    if column.type == kind or is_text(kind):
-        return pc.cast(column, kind)
-    if marker := missing_mark(field):
-        column = pc.if_else(pc.equal(column, marker), pa.scalar(None, column.type), column)
-    try:
-        if pa.types.is_floating(kind):
-            return pc.cast(pc.cast(column, pa.float64()), kind)
-        return as_times(column, kind) if pa.types.is_temporal(kind) else pc.cast(column, kind)
-    except pa.ArrowException:
-        raise GuaranteeError(
-            f"the file does not give back the values of column {field.name!r}; nothing was written."
-        ) from None
+    return source_of(pieces, schema)

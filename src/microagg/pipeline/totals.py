@@ -1,5 +1,5 @@
-"""What all records come to in the spaces in which loss is measured: sums of coordinates, then
-squared distances to their centroid.
+"""Totals of all records in the spaces of the loss: sums of coordinates, then squared distances to
+their centroid.
 
 Partial sums of chunks, space by space and column by column, which come to the same whatever the
 chunks are.
@@ -42,8 +42,8 @@ class Totals(Reduction):
 
     def combine(self, more: Totals) -> Totals:
         """Take in another chunk."""
-        for own, other in zip(self.columns, more.columns, strict=True):
-            partial_sums.add_sums(own, other)
+        for total, other in zip(self.columns, more.columns, strict=True):
+            partial_sums.add_sums(total, other)
         return self
 
     def by_space(self, spaces: Sequence[Space]) -> list[Sequence[np.ndarray]]:
@@ -64,20 +64,22 @@ class Centres:
         spaces: Sequence[Space], totals: Totals, facts: Sequence[Facts], records: int
     ) -> Centres:
         """From the sums of all coordinates."""
-        found = []
+        centres = []
         for space, columns in zip(spaces, totals.by_space(spaces), strict=True):
-            for column, total, each in zip(space.columns, columns, facts, strict=True):
+            for column, total, column_facts in zip(space.columns, columns, facts, strict=True):
                 if isinstance(column, Coded):
-                    found.append(column.variation_of_whole(_category_counts(column, each)))
+                    centres.append(
+                        column.variation_of_whole(_category_counts(column, column_facts))
+                    )
                 else:
-                    found.append(
+                    centres.append(
                         np.array([sums.rounded(total, j) / records for j in range(total.shape[1])])
                     )
-        return Centres(tuple(found))
+        return Centres(tuple(centres))
 
     def squares(self, spaces: Sequence[Space], cells: Cells) -> Totals:
         """The squared distances of some records to it, column by column."""
-        found = []
+        squares_by_column = []
         for space, centres in zip(spaces, _by_space(spaces, self.columns), strict=True):
             for j, (column, centre) in enumerate(zip(space.columns, centres, strict=True)):
                 pair = cells.values[:, j], cells.atoms_of(j)
@@ -85,8 +87,10 @@ class Centres:
                     errors = centre[column.categories(*pair)]
                 else:
                     errors = _row_squares(column.coordinates(*pair) - centre)
-                found.append(sums.column_sums(np.ascontiguousarray(errors).reshape(-1, 1)))
-        return Totals(found)
+                squares_by_column.append(
+                    sums.column_sums(np.ascontiguousarray(errors).reshape(-1, 1))
+                )
+        return Totals(squares_by_column)
 
 
 def _by_space(spaces: Sequence[Space], columns: Sequence[np.ndarray]) -> list[Sequence[np.ndarray]]:

@@ -1,5 +1,5 @@
-"""Whether a column has values that one record alone has, beyond memory: what must be accepted
-before such values are released.
+"""Detection of values that a single record has, out of core: such values are released only if
+accepted.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from microagg.table.grouping import GOLDEN
 def risks_of_unique_values(
     passes: ChunkMap, columns: Sequence[ColumnEncoding], settings: Settings, folder: Path, bits: int
 ) -> tuple[str, ...]:
-    """What `risks_of_aggregates` finds in the whole table; values are counted only where nobody has
-    accepted the risk.
+    """Return the risks that `risks_of_aggregates` finds in the whole table; values are counted only
+    where the risk has not been accepted.
     """
     if TRUE_VALUES in settings.accept_risk:
         return ()
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if releases_true_values(column, settings.aggregates) and _has_single(
-            passes, column, folder, bits, place
+            passes, column, folder, bits, index
         ):
             return (TRUE_VALUES,)
     return ()
 
 
 def _has_single(
-    passes: ChunkMap, column: ColumnEncoding, folder: Path, bits: int, place: int
+    passes: ChunkMap, column: ColumnEncoding, folder: Path, bits: int, index: int
 ) -> bool:
-    found = [
-        SpillFile.of(told["path"], told)
-        for told in passes.map_chunks("measuring", single_chunk, column, bits, str(folder), place)
+    files = [
+        SpillFile.of(stats["path"], stats)
+        for stats in passes.map_chunks("measuring", single_chunk, column, bits, str(folder), index)
     ]
-    pieces = SpillIndex(found)
-    given = ((pieces.holding([bucket]),) for bucket in range(1 << bits))
-    single = sum(once for _, once in passes.executor.map_ordered(count_values, given))
-    for piece in found:
+    pieces = SpillIndex(files)
+    tasks = ((pieces.holding([bucket]),) for bucket in range(1 << bits))
+    single = sum(once for _, once in passes.executor.map_ordered(count_values, tasks))
+    for piece in files:
         Path(piece.path).unlink(missing_ok=True)
     return single > 0
 
 
 def single_chunk(
-    source: Any, first: int, count: int, column: ColumnEncoding, bits: int, folder: str, place: int
+    source: Any, first: int, count: int, column: ColumnEncoding, bits: int, folder: str, index: int
 ) -> dict[str, Any]:
     """A task: the values of a chunk of a column, by bucket."""
-    path = f"{folder}/single-{place}-{first}-{count}.arrow"
+    path = f"{folder}/single-{index}-{first}-{count}.arrow"
     values = cells_in(source.read(first, count, [column.name]), [column], first).values[:, 0]
     words = (values[~np.isnan(values)] + 0.0).view(np.uint64)  # 0 and -0 are one value
     mixed = (words ^ (words >> np.uint64(32))) * GOLDEN

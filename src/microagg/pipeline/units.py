@@ -41,7 +41,7 @@ class UnitColumn:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Return the name of the column."""
         return self.field.name
 
     def hashes(self, column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +54,13 @@ class UnitColumn:
         (2, [False, False, True, False])
         """
         nested = pa.types.is_nested(column.type)
-        told, missing = missing_units(column, self.field, self.na)
-        told = comparable(told)
-        lanes = np.zeros((len(told), 2), np.uint64)
-        if not is_text(told.type):
-            take_in(lanes, told)
+        values, missing = missing_units(column, self.field, self.na)
+        values = comparable(values)
+        lanes = np.zeros((len(values), 2), np.uint64)
+        if not is_text(values.type):
+            take_in(lanes, values)
             return lanes, missing
-        encoded = pc.dictionary_encode(told, null_encoding="encode").combine_chunks()
+        encoded = pc.dictionary_encode(values, null_encoding="encode").combine_chunks()
         encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
         texts = encoded.dictionary
         different = np.zeros((len(texts), 2), np.uint64)
@@ -194,16 +194,18 @@ def largest_chunk(
     count: int,
     unit: UnitColumn,
     strata: StrataCodes | None,
-    asked: dict[int, tuple[int, int]],
+    candidates: dict[int, tuple[int, int]],
 ) -> dict[int, int]:
     """A task: how many records of a chunk belong to one unit of each stratum."""
-    rows, own = _rows(source, first, count, unit, strata)
+    rows, stratum_numbers = _rows(source, first, count, unit, strata)
     hashes, _ = unit.hashes(rows.column(unit.name))
-    whole, found = 0 if strata is None else len(strata.codes), {}
-    for number, (one, two) in asked.items():
-        there = (hashes[:, 0] == np.uint64(one)) & (hashes[:, 1] == np.uint64(two))
-        found[number] = int((there if number == whole else there & (own == number)).sum())
-    return found
+    whole, counts = 0 if strata is None else len(strata.codes), {}
+    for number, (one, two) in candidates.items():
+        members = (hashes[:, 0] == np.uint64(one)) & (hashes[:, 1] == np.uint64(two))
+        counts[number] = int(
+            (members if number == whole else members & (stratum_numbers == number)).sum()
+        )
+    return counts
 
 
 def _rows(
@@ -229,36 +231,44 @@ class CountedUnits:
 
     @staticmethod
     def of(
-        passes: ChunkMap, unit: UnitColumn, asked: Units, strata: StrataCodes | None
+        passes: ChunkMap, unit: UnitColumn, required: Units, strata: StrataCodes | None
     ) -> CountedUnits:
         """Those of a table, refused where a record has none; one pass, or two."""
-        facts = combine_chunks(passes.map_chunks("measuring", units_chunk, unit, strata, asked.k))
+        facts = combine_chunks(
+            passes.map_chunks("measuring", units_chunk, unit, strata, required.k)
+        )
         if facts.first_missing is not None:
             raise InputError(
                 units_missing(unit.name, facts.missing, passes.source.records, facts.first_missing)
             )
         places = [facts.strata[number] for number in sorted(facts.strata)]
         doubtful = {
-            number: place.left
-            for number, place in enumerate(places)
-            if place.left is not None and place.often and place.most > LARGEST_SHARE * place.records
+            number: stratum.left
+            for number, stratum in enumerate(places)
+            if stratum.left is not None
+            and stratum.often
+            and stratum.most > LARGEST_SHARE * stratum.records
         }
         largest = np.zeros(len(places), np.int64)
         if doubtful:
             for counts in passes.map_chunks("measuring", largest_chunk, unit, strata, doubtful):
                 for number, often in counts.items():
                     largest[number] += often
-        records = np.array([each.records for each in places])
-        different = np.array([len(each.some) for each in places])
+        records = np.array([stratum.records for stratum in places])
+        different = np.array([len(stratum.some) for stratum in places])
         return CountedUnits(unit.name, records, different, largest)
 
-    def check_impossible(self, asked: Units) -> None:
+    def check_impossible(self, required: Units) -> None:
         """Raise if not even all records together have units enough."""
         check_too_few_units(
-            asked, self.name, int(self.different[-1]), int(self.largest[-1]), int(self.records[-1])
+            required,
+            self.name,
+            int(self.different[-1]),
+            int(self.largest[-1]),
+            int(self.records[-1]),
         )
 
-    def lacking(self, asked: Units) -> np.ndarray:
+    def lacking(self, required: Units) -> np.ndarray:
         """(strata,): above 0 where a stratum has too few units, or too large a one."""
-        short = (self.different < asked.k) | (self.largest > LARGEST_SHARE * self.records)
+        short = (self.different < required.k) | (self.largest > LARGEST_SHARE * self.records)
         return short[:-1].astype(np.float64)

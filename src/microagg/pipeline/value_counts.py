@@ -86,7 +86,7 @@ def values_at(
     places: Mapping[int, Sequence[int]],
 ) -> dict[int, dict[int, float]]:
     """By column the values at these places, from 0, among all its values in ascending order."""
-    found: dict[int, dict[int, float]] = {j: {} for j in places}
+    values: dict[int, dict[int, float]] = {j: {} for j in places}
     open_spans = []
     for j, wanted in places.items():
         ends = key_of(facts[j].least), key_of(facts[j].most)
@@ -94,11 +94,11 @@ def values_at(
     while True:
         for span in open_spans:
             if span.low == span.high:
-                found[span.column].update(dict.fromkeys(span.places, value_of(span.low)))
+                values[span.column].update(dict.fromkeys(span.places, value_of(span.low)))
         open_spans = [span for span in open_spans if span.low < span.high and span.places]
         if not open_spans:
-            return found
-        open_spans = _narrowed(passes, variables, _with_buckets(open_spans), found)
+            return values
+        open_spans = _narrowed(passes, variables, _with_buckets(open_spans), values)
 
 
 def _with_buckets(spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -106,15 +106,15 @@ def _with_buckets(spans: Sequence[Span]) -> tuple[Span, ...]:
     bits = max(1, min(MOST_BITS, MOST_BITS + 1 - math.ceil(math.log2(max(counted, 1)))))
     return tuple(
         Span(
-            each.column,
-            each.low,
-            each.high,
-            each.count,
-            each.before,
-            each.places,
-            bits if each.count > COLLECTED else 0,
+            span.column,
+            span.low,
+            span.high,
+            span.count,
+            span.before,
+            span.places,
+            bits if span.count > COLLECTED else 0,
         )
-        for each in spans
+        for span in spans
     )
 
 
@@ -122,17 +122,17 @@ def _narrowed(
     passes: ChunkMap,
     variables: tuple[Variable, ...],
     spans: tuple[Span, ...],
-    found: dict[int, dict[int, float]],
+    values: dict[int, dict[int, float]],
 ) -> list[Span]:
     """One pass: what is left to look at. Values of spans that were collected are entered in
-    `found`.
+    `values`.
     """
     counts = combine_chunks(passes.map_chunks("counting", count_chunk, variables, spans))
     left = []
     for span, (kept, buckets) in zip(spans, counts.finish(), strict=True):
         if span.bits == 0:
-            found[span.column].update(
-                {place: float(kept[place - span.before]) for place in span.places}
+            values[span.column].update(
+                {position: float(kept[position - span.before]) for position in span.places}
             )
         else:
             left += _buckets_with_places(span, *buckets)
@@ -164,11 +164,11 @@ class SpanCounts(Reduction):
                 counts.buckets.append(None)
                 continue
             number = ((span.high - span.low) >> span.shift) + 1
-            each, most = np.zeros(number, np.int64), np.zeros(number, np.uint64)
+            totals, most = np.zeros(number, np.int64), np.zeros(number, np.uint64)
             least = np.full(number, np.iinfo(np.uint64).max, np.uint64)
-            counting.count_keys(bits, low, high, np.uint64(span.shift), each, least, most)
+            counting.count_keys(bits, low, high, np.uint64(span.shift), totals, least, most)
             counts.values.append([])
-            counts.buckets.append((each, least, most))
+            counts.buckets.append((totals, least, most))
         return counts
 
     def combine(self, other: SpanCounts) -> SpanCounts:
@@ -193,8 +193,8 @@ def _buckets_with_places(
 ) -> list[Span]:
     up_to = span.before + np.cumsum(counts)
     buckets: dict[int, list[int]] = {}
-    for place in span.places:
-        buckets.setdefault(int(np.searchsorted(up_to, place, side="right")), []).append(place)
+    for position in span.places:
+        buckets.setdefault(int(np.searchsorted(up_to, position, side="right")), []).append(position)
     return [
         Span(
             span.column, int(least[bucket]), int(most[bucket]), int(counts[bucket]),
@@ -217,12 +217,14 @@ def _known_in(
 ) -> dict[int, np.ndarray]:
     """The values of some columns of a chunk, negative zeros made positive."""
     chosen = [variables[j] for j in columns]
-    cells = cells_in(source.read(first, count, [each.name for each in chosen]), chosen, first)
-    found = {}
-    for place, j in enumerate(columns):
-        values = cells.values[:, place]
-        found[j] = values[~np.isnan(values)] + 0.0
-    return found
+    cells = cells_in(
+        source.read(first, count, [variable.name for variable in chosen]), chosen, first
+    )
+    values_by_column = {}
+    for index, j in enumerate(columns):
+        values = cells.values[:, index]
+        values_by_column[j] = values[~np.isnan(values)] + 0.0
+    return values_by_column
 
 
 @dataclass(frozen=True)
@@ -239,15 +241,17 @@ class Quantile:
     def of(share: float, count: int, method: str = "linear") -> Quantile:
         """That of a share.
 
-        >>> Quantile.of(0.25, 4), Quantile.of(0.25, 4, "lower").first, Quantile.of(0.25, 4, "higher").first
-        (Quantile(first=0, second=1, part=0.75), 0, 1)
+        >>> Quantile.of(0.25, 4)
+        Quantile(first=0, second=1, part=0.75)
+        >>> Quantile.of(0.25, 4, "lower").first, Quantile.of(0.25, 4, "higher").first
+        (0, 1)
         """
-        place = (count - 1) * share
+        position = (count - 1) * share
         if method != "linear":
-            own = math.floor(place) if method == "lower" else math.ceil(place)
-            return Quantile(own, own, 0.0)
-        first = math.floor(place)
-        return Quantile(first, min(first + 1, count - 1), place - first)
+            nearest = math.floor(position) if method == "lower" else math.ceil(position)
+            return Quantile(nearest, nearest, 0.0)
+        first = math.floor(position)
+        return Quantile(first, min(first + 1, count - 1), position - first)
 
     @property
     def places(self) -> tuple[int, int]:
@@ -272,8 +276,8 @@ def different_values(
     take more bytes than there is room.
     """
     stacks: dict[int, list[Counted]] = {j: [] for j in columns}
-    for told in passes.map_chunks("counting", different_chunk, variables, tuple(columns)):
-        for j, more in told.items():
+    for chunk in passes.map_chunks("counting", different_chunk, variables, tuple(columns)):
+        for j, more in chunk.items():
             _pile(stacks[j], more)
         if _bytes_of(stacks) > room:
             for stack in stacks.values():
@@ -305,16 +309,16 @@ class ValueHistogram:
         self._at: dict[int, dict[int, float]] = {}
         self._different: dict[int, Counted] = {}
 
-    def at(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
+    def lookup(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
         """By column the values at these places."""
         missing = {
-            j: [each for each in own if each not in self._at.get(j, {})]
-            for j, own in places.items()
+            j: [position for position in positions if position not in self._at.get(j, {})]
+            for j, positions in places.items()
         }
-        missing = {j: own for j, own in missing.items() if own}
+        missing = {j: positions for j, positions in missing.items() if positions}
         if missing:
-            for j, found in values_at(*self._given, self._facts, missing).items():
-                self._at.setdefault(j, {}).update(found)
+            for j, values in values_at(*self._given, self._facts, missing).items():
+                self._at.setdefault(j, {}).update(values)
         return {j: self._at[j] for j in places}
 
     def different(self, columns: Sequence[int]) -> dict[int, Counted]:
@@ -330,15 +334,17 @@ def different_chunk(
 ) -> dict[int, Counted]:
     """A task: the different values of a chunk, and how often each occurs."""
     known = _known_in(source, first, count, variables, columns)
-    found = {}
+    counts_by_column = {}
     for j, values in known.items():
-        own, counts = np.unique(values, return_counts=True)
-        found[j] = own, counts.astype(np.int64)
-    return found
+        distinct, counts = np.unique(values, return_counts=True)
+        counts_by_column[j] = distinct, counts.astype(np.int64)
+    return counts_by_column
 
 
 def _bytes_of(stacks: Mapping[int, list[Counted]]) -> int:
-    """How many bytes these take at the peak: all at rest, and the longest on its way."""
+    """Return the bytes of these stacks at the peak: all at rest, and the longest while it is
+    merged.
+    """
     lengths = [sum(len(values) for values, _ in stack) for stack in stacks.values()]
     return OF_A_VALUE * sum(lengths) + IN_MERGING * max(lengths, default=0)
 
@@ -360,8 +366,10 @@ def _pile_up(stack: list[Counted]) -> None:
 def merged(one: Counted, other: Counted) -> Counted:
     """The values of both, and how often they occur in both.
 
-    >>> [each.tolist() for each in merged((np.array([1.0, 3.0]), np.array([2, 1])), (np.array([3.0]), np.array([5])))]
-    [[1.0, 3.0], [2, 6]]
+    >>> one, other = (np.array([1.0, 3.0]), np.array([2, 1])), (np.array([3.0]), np.array([5]))
+    >>> values, counts = merged(one, other)
+    >>> values.tolist(), counts.tolist()
+    ([1.0, 3.0], [2, 6])
     """
     values, counts = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
     order = np.argsort(values, kind="stable")

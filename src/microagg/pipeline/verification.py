@@ -38,7 +38,7 @@ OF_CLASS = ("microagg class 0", "microagg class 1")
 
 @dataclass
 class ClassCounts(Reduction):
-    """What the classes of some buckets come to."""
+    """Counts of the classes of some buckets."""
 
     records: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
@@ -107,8 +107,8 @@ def hash_chunk(
     `units`, which has them in the order in which rows were written.
     """
     path = f"{folder}/hashes-{first}-{count}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     written = source.as_written(first, count)
     table = source.typed(written)
     lanes = class_hashes(written, classes, exact=True)
@@ -122,8 +122,8 @@ def hash_chunk(
         beside = units.read(first, count)
         for name in beside.column_names:
             hashes = hashes.append_column(name, beside.column(name))
-    told = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
-    return {**write_spill_file(path, hashes, bucket_of(lanes, bits), told), "path": path}
+    stats = {"records": rows.records, "rows": list(rows.totals), "looks": looks}
+    return {**write_spill_file(path, hashes, bucket_of(lanes, bits), stats), "path": path}
 
 
 def _with_numbers(hashes: pa.Table, table: pa.Table, promised: GuaranteeContext) -> pa.Table:
@@ -146,30 +146,30 @@ def count_bucket(
     class.
     """
     table, groups = table_in(hashes), table_in(errors)
-    found = ClassCounts()
+    counts = ClassCounts()
     with_units = promised is not None and promised.unit is not None
     if groups is not None and with_units:
-        found.released = _labels(pairs_in(groups, "h0", "h1"))[1]
+        counts.released = _labels(pairs_in(groups, "h0", "h1"))[1]
     if groups is not None:
-        found.largest_error = _largest(groups)
+        counts.largest_error = _largest(groups)
     if table is None:
-        return found
-    found.records = table.num_rows
+        return counts
+    counts.records = table.num_rows
     pairs = pairs_in(table, "h0", "h1")
-    found.sizes = _sizes(pairs)
+    counts.sizes = _sizes(pairs)
     if promised is not None:
-        found.findings, found.numbers = _judged(table, pairs, promised)
+        counts.findings, counts.numbers = _judged(table, pairs, promised)
     if with_units:
         lanes = [*pairs.T, *(table.column(name).to_numpy() for name in OF_CLASS)]
-        found.met = len(np.unique(np.column_stack(lanes), axis=0))
-    found.all_sizes = _sizes(pairs_in(table, "a0", "a1"))
-    return found
+        counts.met = len(np.unique(np.column_stack(lanes), axis=0))
+    counts.all_sizes = _sizes(pairs_in(table, "a0", "a1"))
+    return counts
 
 
 def _judged(
     table: pa.Table, pairs: np.ndarray, promised: GuaranteeContext
 ) -> tuple[tuple[Finding, ...], tuple[tuple[np.ndarray, np.ndarray], ...]]:
-    """What the classes of a bucket reach, and the numbers of values that it has."""
+    """Return the findings on the classes of a bucket, and the codes of its values."""
     labels, classes = _labels(pairs)
     findings, numbers = [], []
     for column, name in zip(promised.columns, promised.carried, strict=True):
@@ -181,21 +181,23 @@ def _judged(
         units, different = unit_numbers(table)
         counts = tally_of_part(units, labels, classes, np.bincount(units), different)
         findings += promised.promise.findings_on_units(promised.unit.name, counts)
-    return tuple(replace(each, failing=each.failing[each.failing]) for each in findings), tuple(
-        numbers
-    )
+    return tuple(
+        replace(finding, failing=finding.failing[finding.failing]) for finding in findings
+    ), tuple(numbers)
 
 
 @dataclass
 class GuaranteeRecount:
-    """How often a file has each value of the confidential columns, bucket by bucket."""
+    """Recount of the confidential values of a file, bucket by bucket."""
 
     columns: tuple[EncodedColumn, ...]
     counts: list[np.ndarray] = field(default_factory=list)
 
     def add(self, part: ClassCounts) -> None:
         """Add another bucket."""
-        self.counts = self.counts or [np.zeros(len(each.counts), np.int64) for each in self.columns]
+        self.counts = self.counts or [
+            np.zeros(len(column.counts), np.int64) for column in self.columns
+        ]
         for total, (codes, often) in zip(self.counts, part.numbers, strict=False):
             total[codes] += often
 
@@ -214,8 +216,8 @@ class GuaranteeRecount:
 def units_in_order(bucket: int, holding: Holding, folder: str) -> dict[str, Any]:
     """A task: the units of the rows of a bucket, in the order in which these are written."""
     path = f"{folder}/units-{bucket}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     table = pa.Table.from_batches(batches_in(holding)).replace_schema_metadata(None)
     table = table.take(
         pa.array(np.argsort(table.column(KEY).to_numpy(), kind="stable"))
@@ -223,11 +225,11 @@ def units_in_order(bucket: int, holding: Holding, folder: str) -> dict[str, Any]
     return {**write_spill_file(path, table, np.zeros(len(table), np.int64), {}), "path": path}
 
 
-def units_source(told: Sequence[dict[str, Any]]) -> Source:
+def units_source(buckets: Sequence[dict[str, Any]]) -> Source:
     """The units of all rows, by the number of the row."""
     files, pieces = (
-        tuple(each["path"] for each in told),
-        tuple((each["index"][0][1],) for each in told),
+        tuple(bucket["path"] for bucket in buckets),
+        tuple((bucket["index"][0][1],) for bucket in buckets),
     )
     schema = pa.schema([(name, pa.uint64()) for name in (*UNIT, *OF_CLASS)])
     return Source(files, "Arrow", pieces, schema)
@@ -240,8 +242,8 @@ def values_chunk(
     many occur once.
     """
     path = f"{folder}/values-{number}-{first}-{count}.arrow"
-    if (told := read_result(path)) is not None:
-        return {**told, "path": path}
+    if (stats := read_result(path)) is not None:
+        return {**stats, "path": path}
     lanes = class_hashes(source.read(first, count, [name]), [name])
     missing = np.zeros((1, 2), np.uint64)
     take_in(missing, pa.chunked_array([pa.array([None], pa.int64())]))
@@ -268,8 +270,8 @@ def table_in(holding: Holding) -> pa.Table | None:
 def pairs_in(table: pa.Table, *names: str) -> np.ndarray:
     """(n, 2) uint64: the hashes that lie in these two columns."""
     pairs = np.empty((table.num_rows, 2), np.uint64)
-    for place, name in enumerate(names):
-        pairs[:, place] = table.column(name).to_numpy()
+    for lane, name in enumerate(names):
+        pairs[:, lane] = table.column(name).to_numpy()
     return pairs
 
 
@@ -291,7 +293,7 @@ def _labels(pairs: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _sizes(pairs: np.ndarray) -> dict[int, int]:
-    """How many different pairs occur so many times."""
+    """Count pairs by how often they occur."""
     _, starts = runs_of(pairs)
     sizes, counts = np.unique(np.diff(np.append(starts, len(pairs))), return_counts=True)
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))

@@ -336,13 +336,30 @@ HEADERS = ("column", "role", "kind", "different", "because")
 
 
 def propose(table: Any, *, na: Sequence[Any] | str | float = ()) -> Proposal:
-    """Propose what each column of a table is for, and what its values are like, from names,
-    types and counts alone.
+    """Propose the role and kind of each column from names, types and counts alone.
 
-    `table` is a pandas, polars or Arrow table, or a NumPy matrix; `na` names markers of missing
-    values, as in `anonymize`. Nothing is decided by it: print it, answer its questions, and hand
-    `proposal.settings(k)`, corrected where needed, to `anonymize`.
+    Nothing is decided by it: print it, answer its questions, and hand `proposal.settings(k)`,
+    corrected where needed, to `anonymize`.
 
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table, or 2-D NumPy array
+        One row per person or company. Never modified.
+    na : list, optional
+        Markers of missing values, as in `anonymize`.
+
+    Returns
+    -------
+    Proposal
+        Proposed roles and kinds with their reasons, and open questions.
+
+    Raises
+    ------
+    InputError
+        If the table has a type that cannot be read.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> table = pa.table(
     ...     {"e-mail": ["a@x.org", "b@x.org"], "age": [30, 30], "salary": [1000, 2000]}

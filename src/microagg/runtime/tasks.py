@@ -66,7 +66,7 @@ class RemoteTask:
     def call(self, *before: Any) -> Any:
         """Do it, with some arguments before its own."""
         arguments = [
-            _read(argument.path) if isinstance(argument, SpilledObject) else argument
+            read_spilled(argument.path) if isinstance(argument, SpilledObject) else argument
             for argument in self.arguments
         ]
         return getattr(importlib.import_module(self.module), self.name)(*before, *arguments)
@@ -186,6 +186,7 @@ def _taken(path: Path) -> Any:
 
 
 @lru_cache(maxsize=32)
-def _read(path: str) -> Any:
+def read_spilled(path: str) -> Any:
+    """Return an object of the spill."""
     with open(path, "rb") as file:
         return pickle.load(file)

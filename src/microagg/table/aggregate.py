@@ -1,4 +1,4 @@
-"""Replacing the cells of a group by one: what a release shows of each quasi-identifying column."""
+"""Aggregation: one released value per group and quasi-identifying column."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ from microagg.kernels import sums
 from microagg.table.aggregates import (
     Aggregate,
     RandomDraw,
-    SortedMembers,
     Texts,
     aggregate_of,
     check_aggregates,
 )
 from microagg.table.coarse import texts_of
+from microagg.table.column_aggregate import (
+    GroupColumn,
+    WholeTable,
+    at_precision,
+    column_of_members,
+    column_of_values,
+)
 from microagg.table.grouping import Groups
 from microagg.table.linear import KeptSums
 from microagg.table.precision import (
@@ -28,7 +34,6 @@ from microagg.table.precision import (
     decimals_of,
     precision_of,
     round_to,
-    rounded_means,
 )
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -42,12 +47,9 @@ __all__ = [
     "round_to",
 ]
 
-# values that a group with atoms needs at least to release one of them, where k is not less
-FEWEST = 3
-
 
 class Errors(Protocol):
-    """What tells squared errors on the exact encoding of all columns: a Space."""
+    """Squared errors on the exact encoding of all columns; implemented by `Space`."""
 
     def record_errors(self, before: Cells, after: Cells, labels: np.ndarray) -> np.ndarray:
         """(n,): the squared error of each record; where a column is coarse, its squared distance to
@@ -58,7 +60,7 @@ class Errors(Protocol):
 
 @dataclass(frozen=True)
 class Aggregated:
-    """What all groups release, and what became of the cells."""
+    """The released values of all groups, with counts of changed cells."""
 
     _cells: Cells
     """The released cells, one row for each record, or (`by_group`) for each group."""
@@ -90,18 +92,24 @@ class Aggregated:
             return self._cells
         return Cells(self._cells.variables, _for_records(self._cells.values, self.labels))
 
+    def rows(self, chosen: slice) -> Cells:
+        """Return the released cells of some records."""
+        if not self.by_group:
+            return self._cells.rows(chosen)
+        return Cells(self._cells.variables, _for_records(self._cells.values, self.labels[chosen]))
+
     def __len__(self) -> int:
         """The number of records."""
         return len(self.labels) if self.by_group else len(self._cells)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """What the released columns are."""
+        """Return the released columns."""
         return self._cells.variables
 
     @property
     def is_plain(self) -> bool:
-        """Whether all released columns are plain numbers without atoms."""
+        """Return True if all released columns are plain numbers without special codes."""
         return self._cells.is_plain
 
     @functools.cached_property
@@ -116,22 +124,6 @@ class Aggregated:
         if self._unrounded is not None:
             return _for_records(self._unrounded, self.labels[rows])
         return self._cells.values[self.labels[rows] if self.by_group else rows]
-
-
-@dataclass(frozen=True)
-class WholeTable:
-    """What decides what a group releases besides its own records, where only a part of a table is
-    at hand; column by column.
-    """
-
-    precisions: tuple[Precision, ...]
-    """Of numeric columns: what means are rounded to."""
-    levels: tuple[np.ndarray | None, ...]
-    """Of nominal and ordinal columns: how often each level occurs."""
-    atoms: tuple[np.ndarray | None, ...]
-    """How often each mark occurs, where a column has any."""
-    heaviest: float | None = None
-    """The largest weight."""
 
 
 def aggregated(
@@ -150,8 +142,7 @@ def aggregated(
     numbers: np.ndarray | None = None,
     kept: KeptSums | None = None,
 ) -> Aggregated:
-    """What each group releases: for each record the cells of its group. O(n log n) for each
-    column.
+    """Return for each record the released cells of its group. O(n log n) for each column.
 
     `how` names aggregates by column; others get that of their kind. A group with atoms and values
     releases the aggregate of its values if they are more than half of its records and at least
@@ -164,12 +155,13 @@ def aggregated(
     others become the sums of their rounded parts, where a group releases values of all of them.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
-    >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2, seed=0).cells.values[:, 0].tolist()
+    >>> aggregated(cells, np.array([0, 0, 1], np.int32), how={}, precision="column", k=2,
+    ...     seed=0).cells.values[:, 0].tolist()
     [32.0, 32.0, 60.0]
     """
     how = how or {}
     check_aggregates(
-        cells.variables, how, {each.name for each in cells.variables if each.hierarchy}
+        cells.variables, how, {part.name for part in cells.variables if part.hierarchy}
     )
     chosen = [aggregate_of(variable, how) for variable in cells.variables]
     source = cells if exact is None else exact
@@ -194,7 +186,8 @@ def aggregated(
             )
         return _centroid_distances(space, cells, labels)
 
-    partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(each) for each in labels.T]
+    partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(part) for part in labels.T]
+    options = {"k": k, "precision": precision, "texts": texts, "weights": weights, "whole": whole}
     columns = []
     for j, entry in enumerate(chosen):
         groups = partitions[j % len(partitions)]
@@ -202,39 +195,12 @@ def aggregated(
             record = entry.member(
                 RandomDraw(cells.variables[j].name, groups, seed, distances, numbers)
             )
-            columns.append(_of_members(cells, j, record))
+            columns.append(column_of_members(cells, j, record))
         else:
-            columns.append(
-                _of_values(
-                    cells,
-                    j,
-                    groups,
-                    entry,
-                    k=k,
-                    precision=precision,
-                    column_precision=precisions[j],
-                    texts=texts,
-                    weights=weights,
-                    whole=whole,
-                )
-            )
-    made = kept.applied({j: each.values for j, each in enumerate(columns)}, precisions)
-    columns = [replace(each, values=made.get(j, each.values)) for j, each in enumerate(columns)]
+            columns.append(column_of_values(cells, j, groups, entry, precisions[j], **options))
+    made = kept.applied({j: part.values for j, part in enumerate(columns)}, precisions)
+    columns = [replace(part, values=made.get(j, part.values)) for j, part in enumerate(columns)]
     return _assembled(cells, labels, tuple(entry.name for entry in chosen), columns)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """What the groups of one column release."""
-
-    variable: Variable
-    values: np.ndarray
-    """(groups,): NaN where an atom is released."""
-    atoms: np.ndarray | None
-    """(groups,): the atom, or -1; None where the column has none."""
-    unrounded: np.ndarray
-    decimals: int | None = None
-    reason: str = ""
 
 
 def _of_matrix(
@@ -249,11 +215,11 @@ def _of_matrix(
     """Round the values of all columns of a plain table, which were computed at once."""
     if not entry.rounds:
         precisions, precision = [Precision()] * len(precisions), "full"
-    decimals = [each.decimals for each in precisions]
-    reasons = ["" if each.decimals is None else each.reason for each in precisions]
+    decimals = [item.decimals for item in precisions]
+    reasons = ["" if item.decimals is None else item.reason for item in precisions]
     rounded = np.empty_like(values)
     for j, variable in enumerate(cells.variables):
-        rounded[:, j] = _at_precision(variable, values[:, j], decimals[j], precision)
+        rounded[:, j] = at_precision(variable, values[:, j], decimals[j], precision)
     for j, column in kept.applied(dict(enumerate(rounded.T)), precisions).items():
         rounded[:, j] = column
     none = (0,) * len(decimals)
@@ -276,16 +242,10 @@ def _of_matrix(
 def _precision(
     variable: Variable, exact: np.ndarray, precision: str, whole: WholeTable | None, j: int
 ) -> Precision:
-    """What means of a column are rounded to, and how its values are written."""
+    """Return what means of a column are rounded to, and how its values are written."""
     if variable.kind is not Kind.NUMERIC or precision != "column":
         return Precision()
     return precision_of(variable, exact) if whole is None else whole.precisions[j]
-
-
-def _at_precision(
-    variable: Variable, means: np.ndarray, decimals: int | None, precision: str
-) -> np.ndarray:
-    return rounded_means(variable, means, decimals) if precision == "column" else means + 0.0
 
 
 def _centroid_distances(space: Errors, cells: Cells, labels: np.ndarray) -> np.ndarray:
@@ -296,117 +256,24 @@ def _centroid_distances(space: Errors, cells: Cells, labels: np.ndarray) -> np.n
     return space.record_errors(cells, Cells(coarse, cells.values, cells.atoms), labels)
 
 
-def _of_members(cells: Cells, j: int, records: np.ndarray) -> _Column:
-    """What groups release that take the cell of one of their members as it is."""
-    atoms, values = cells.atoms_of(j), cells.values[records, j] + 0.0  # 0 and -0 are one value
-    return _Column(cells.variables[j], values, None if atoms is None else atoms[records], values)
-
-
-def _of_values(
-    cells: Cells,
-    j: int,
-    groups: Groups,
-    entry: Aggregate,
-    *,
-    k: int,
-    precision: str,
-    column_precision: Precision,
-    texts: Texts,
-    weights: np.ndarray | None,
-    whole: WholeTable | None,
-) -> _Column:
-    """What groups release that make one value of their values: the rule for atoms, the aggregate,
-    and rounding.
-    """
-    variable, column = cells.variables[j], np.ascontiguousarray(cells.values[:, j])
-    atoms = cells.atoms_of(j)
-    released_atoms, of_values, values, counted = None, np.ones(groups.count, bool), column, groups
-    frequency, heaviest = (None, None) if whole is None else (whole.levels[j], whole.heaviest)
-    if heaviest is None and weights is not None:  # of all records, whichever column has gaps
-        heaviest = float(weights.max())
-    if atoms is not None:
-        of_values = releases_value(atoms, groups, k)
-        released_atoms = _most_frequent_atoms(
-            atoms, groups, of_values, len(variable.marks), None if whole is None else whole.atoms[j]
-        )
-        has_value = (atoms == NO_ATOM) & of_values[groups.labels]
-        numbers = np.cumsum(of_values) - 1
-        values = column[has_value]
-        counted = Groups(numbers[groups.labels[has_value]], int(of_values.sum()))
-        weights = None if weights is None else weights[has_value]
-    assert entry.values is not None
-    made = entry.values(
-        SortedMembers(
-            variable,
-            values,
-            counted,
-            column,
-            column_precision.written,
-            texts,
-            weights,
-            frequency,
-            heaviest,
-        )
-    )
-    unrounded = np.full(groups.count, np.nan)
-    unrounded[of_values] = made.values
-    if not entry.rounds or counted.count == 0:
-        return _Column(made.variable, unrounded, released_atoms, unrounded)
-    rounded, decimals = np.full(groups.count, np.nan), column_precision.decimals
-    rounded[of_values] = _at_precision(variable, made.values, decimals, precision)
-    reason = "" if decimals is None else column_precision.reason
-    return _Column(made.variable, rounded, released_atoms, unrounded, decimals, reason)
-
-
-def releases_value(atoms: np.ndarray, groups: Groups, k: int) -> np.ndarray:
-    """(groups,): whether a group releases a value of a column with these atoms (-1 where there
-    is a value).
-
-    It does if all its records have one, or if more than half of them do, and at least min(k, 3).
-
-    >>> releases_value(np.array([-1, -1, 0, -1, 0]), Groups.of(np.array([0, 0, 0, 1, 1])), 2).tolist()
-    [True, False]
-    """
-    known = groups.counts(atoms == NO_ATOM)
-    return (known == groups.sizes) | ((2 * known > groups.sizes) & (known >= min(k, FEWEST)))
-
-
-def _most_frequent_atoms(
-    atoms: np.ndarray,
-    groups: Groups,
-    of_values: np.ndarray,
-    marks: int,
-    frequency: np.ndarray | None,
-) -> np.ndarray:
-    """(groups,): the atom that each group releases which releases no value, -1 for the others."""
-    released = np.full(groups.count, NO_ATOM, np.int16)
-    if frequency is None:
-        frequency = np.bincount(atoms[atoms != NO_ATOM], minlength=marks)
-    wanted = (atoms != NO_ATOM) & ~of_values[groups.labels]
-    numbers = np.cumsum(~of_values) - 1
-    among = Groups(numbers[groups.labels[wanted]], int((~of_values).sum()))
-    released[~of_values] = among.most_frequent(atoms[wanted].astype(np.int64), frequency)
-    return released
-
-
 def _assembled(
-    cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: list[_Column]
+    cells: Cells, labels: np.ndarray, how: tuple[str, ...], columns: list[GroupColumn]
 ) -> Aggregated:
-    """What the groups release, as cells of the records."""
+    """Put the released columns together as cells of the records."""
     variables = tuple(column.variable for column in columns)
     values = _for_records([column.values for column in columns], labels)
     atoms, of_values = (
         None,
-        np.zeros((max(len(each.values) for each in columns), len(columns)), bool),
+        np.zeros((max(len(column.values) for column in columns), len(columns)), bool),
     )
     for j, column in enumerate(columns):
-        own = column.atoms
-        of_values[: len(column.values), j] = True if own is None else own == NO_ATOM
-        if own is not None and (own != NO_ATOM).any():
+        codes = column.atoms
+        of_values[: len(column.values), j] = True if codes is None else codes == NO_ATOM
+        if codes is not None and (codes != NO_ATOM).any():
             atoms = np.full(values.shape, NO_ATOM, np.int16) if atoms is None else atoms
-            atoms[:, j] = own[labels if labels.ndim == 1 else labels[:, j]]
+            atoms[:, j] = codes[labels if labels.ndim == 1 else labels[:, j]]
     released = Cells(variables, values, atoms)
-    before, after = ([_missing(each, j) for j in range(len(columns))] for each in (cells, released))
+    before, after = ([_missing(side, j) for j in range(len(columns))] for side in (cells, released))
     return Aggregated(
         released,
         how,
@@ -447,7 +314,8 @@ def group_means_for_records(values: np.ndarray, labels: np.ndarray) -> np.ndarra
     """(n, d): for each record the mean of its group. Order of records and groups does not
     matter.
 
-    >>> group_means_for_records(np.array([[1.0], [2.0], [9.0]]), np.array([0, 0, 1], np.int32)).tolist()
+    >>> group_means_for_records(np.array([[1.0], [2.0], [9.0]]),
+    ...     np.array([0, 0, 1], np.int32)).tolist()
     [[1.5], [1.5], [9.0]]
     """
     if labels.ndim == 2:  # a partition of its own for each column

@@ -172,9 +172,9 @@ _ENTRIES = (
         name="mean",
         noun="mean",
         phrase="the mean of its group",
-        help="the mean, rounded to the decimals that most values of the column have (at most one in "
-        "twenty has more); where that takes more than four decimals, as with raw floats, to three "
-        "to four digits of the standard deviation",
+        help="the mean, rounded to the decimals that most values of the column have (at most one "
+        "in twenty has more); where that takes more than four decimals, as with raw floats, to "
+        "three to four digits of the standard deviation",
         kinds=(Kind.NUMERIC,),
         default_for=(Kind.NUMERIC,),
         true_values_in=(),

@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from microagg.kernels import random, sums
-from microagg.table.hierarchy import Hierarchy
+from microagg.kernels import sums
+from microagg.table.category_codes import (
+    MOST_INDICATORS,
+    QUARTILES_OF_NORMAL,
+    blends_of,
+    codes_of_nodes,
+    nodes_of,
+    row_squares,
+    step_of,
+)
 from microagg.table.scales import SCALES, Axis
 from microagg.table.schema import Kind
 from microagg.table.variable import Variable
-
-MOST_INDICATORS = 64
-"""Up to so many values of a nominal column have an axis each; more get sign codes of this length.
-"""
-
-QUARTILES_OF_NORMAL = 1.349
-"""The distance between the quartiles of a normal column, in standard deviations."""
 
 _A_DAY = {"D": 1.0, "s": 86400.0, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
 _BROUGHT_TO_ONE = ("zscore", "rank")  # scales that give each column a total variance of 1
@@ -78,13 +79,13 @@ class Scaled:
 
     def squares(self, before: Pair, after: Pair) -> np.ndarray:
         """(n,): the squared distance between the cells of each record."""
-        return _row_squares(self.coordinates(*before) - self.coordinates(*after))
+        return row_squares(self.coordinates(*before) - self.coordinates(*after))
 
     def variation(self, cells: Pair, labels: np.ndarray) -> np.ndarray:
         """(n,): the squared distance of each record's cell to the centroid of its group."""
         points = self.coordinates(*cells)
         means = sums.group_means(points, labels, int(labels.max()) + 1)
-        return _row_squares(points - means[labels])
+        return row_squares(points - means[labels])
 
     def about(self) -> dict[str, Any]:
         """Return the entry of the internal manifest for this column."""
@@ -147,7 +148,7 @@ class Coded:
         if self.constant:
             return np.zeros((len(self.nodes), 1))
         result = np.hstack(
-            [_codes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T]
+            [codes_of_nodes(int(nodes.max()) + 1, self.step)[nodes] for nodes in self.nodes.T]
         )
         for category, shares in self.blends.items():
             result[category] = (shares[:, None] * result).sum(axis=0)
@@ -304,7 +305,7 @@ def axes_of_atoms(
     nodes = np.arange(marks + 1).reshape(-1, 1)
     of_categories = np.zeros(marks + 1, np.int64)
     of_categories[0], of_categories[1 : 1 + len(counts)] = present, counts
-    return Coded(nodes, _step(nodes, of_categories, scale, importance), of_atoms=True)
+    return Coded(nodes, step_of(nodes, of_categories, scale, importance), of_atoms=True)
 
 
 def with_atoms(
@@ -345,81 +346,9 @@ def axes_of_categories(
     counts = np.concatenate([counts, np.zeros(count - len(counts), counts.dtype)])
     nodes = np.arange(count).reshape(-1, 1)
     if variable.hierarchy is not None:
-        nodes = _nodes_of(variable, variable.hierarchy)
-    blends = _blends(variable, counts)
-    return Coded(nodes, _step(nodes, counts, scale, importance), blends=blends)
-
-
-def _blends(variable: Variable, counts: np.ndarray) -> dict[int, np.ndarray]:
-    """Of each level that is a node above values: which values it stands for, as often as they
-    occur.
-    """
-    tree, result = variable.hierarchy, {}
-    if tree is None or not tree.inner:
-        return result
-    nodes = tree.ancestors(variable.levels, variable.name)
-    for index, level in enumerate(variable.levels):
-        height = None if level is None else tree.inner.get(str(level))
-        if height is not None:
-            below = np.where(nodes[:, height] == nodes[index, height], counts, 0)
-            missing = [j for j, name in enumerate(variable.levels) if name is None]
-            below[missing] = 0  # the top is above what is missing, but does not stand for it
-            if below.sum() > 0:
-                result[index] = below / below.sum()
-    return result
-
-
-def _nodes_of(variable: Variable, tree: Hierarchy) -> np.ndarray:
-    """(values, levels of the tree below its top): nodes numbered from 0; what is missing has nodes
-    of its own.
-    """
-    nodes = tree.ancestors(variable.levels, variable.name)[:, :-1]
-    return np.column_stack(
-        [np.unique(level, return_inverse=True)[1].reshape(-1) for level in nodes.T]
-    )
-
-
-def _step(nodes: np.ndarray, counts: np.ndarray, scale: str, importance: float) -> float:
-    """Return the squared distance that each differing level adds; 0 if all records have one
-    category.
-    """
-    if (counts > 0).sum() <= 1:
-        return 0.0
-    if scale in ("minmax", "none"):
-        return importance / nodes.shape[1]
-    spread = 0.0
-    for level in nodes.T:
-        # 1 - Σp² in whole numbers: n² exceeds 2⁵³, and Python's do not end
-        of_nodes = [int(count) for count in np.bincount(level, counts)]
-        records = sum(of_nodes)
-        spread += (records**2 - sum(count**2 for count in of_nodes)) / records**2
-    step = 2.0 * importance / spread
-    return step / QUARTILES_OF_NORMAL**2 if scale == "robust" else step
-
-
-def _codes(count: int, step: float) -> np.ndarray:
-    """(count, axes): coordinates of categories whose squared distances are all `step`, or nearly
-    where there are many.
-
-    Many get a sign on each of 64 axes, the bits of our random numbers in their order: any two
-    differ on about half of them.
-    """
-    if count <= 2:
-        return np.array([[-0.5], [0.5]])[:count] * np.sqrt(step)
-    norm = np.sqrt(0.5 * step)
-    if count <= MOST_INDICATORS:
-        return norm * np.eye(count)
-    state = random.seeded("codes of nominal values")
-    drawn = np.array([random.next_integer(state) for _ in range(count)], np.uint64)
-    bits = (drawn[:, None] >> np.arange(MOST_INDICATORS, dtype=np.uint64)) & np.uint64(1)
-    return norm / np.sqrt(MOST_INDICATORS) * (2.0 * bits - 1.0)
-
-
-def _row_squares(differences: np.ndarray) -> np.ndarray:
-    total = np.zeros(len(differences))
-    for column in differences.T:
-        total += column * column
-    return total
+        nodes = nodes_of(variable, variable.hierarchy)
+    blends = blends_of(variable, counts)
+    return Coded(nodes, step_of(nodes, counts, scale, importance), blends=blends)
 
 
 def _deviation_of_small(column: np.ndarray) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.kernels import partial_sums, sums
+from microagg.table.reduction import Reduction
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 
@@ -56,20 +59,84 @@ def find_limits(
     >>> find_limits(income, {"income": (None, 10.0)})[0]
     Limits(of_columns={0: (None, 10.0)})
     """
-    shifted, names = caps_in_terms(cells.variables, caps), list(cells.names)
-    check_unknown(names, shifted)
-    if not shifted:
+    coded_caps = caps_in_terms(cells.variables, caps)
+    limits = resolve_limits(cells.names, coded_caps, functools.partial(_quantile, cells.values))
+    if not coded_caps:
         return None, {}
-    limits, done = {}, {}
-    for name, (lowest, highest) in shifted.items():
-        j = names.index(name)
-        column = cells.values[:, j]
-        low, high = ordered_limits(
-            name, limit_of(column, lowest, top=False), limit_of(column, highest, top=True)
-        )
-        limits[j] = low, high
-        done[name] = Capped(low, high, *beyond(column, low, high))
-    return Limits(limits), limits_in_terms(cells.variables, done)
+    counts = CapCounts.of_chunk({j: cells.values[:, j] for j in limits.of_columns}, limits)
+    return limits, limits_in_terms(cells.variables, counts.by_name(cells.names, limits))
+
+
+QuantileLookup = Callable[[int, float, str], float | None]
+"""`quantile(j, share, method)`: a quantile of the values of column j; None where it has none."""
+
+
+def resolve_limits(
+    names: Sequence[str], caps: Mapping[str, tuple[Limit, Limit]], quantile: QuantileLookup
+) -> Limits:
+    """Return the limits of columns, with numbers in place of percentiles.
+
+    >>> resolve_limits(["age"], {"age": (18.0, "90%")}, lambda j, share, method: 70.0)
+    Limits(of_columns={0: (18.0, 70.0)})
+    """
+    check_unknown(names, caps)
+    limits = {}
+    for name, (lowest, highest) in caps.items():
+        j = list(names).index(name)
+        low = _resolve_limit(j, lowest, quantile, top=False)
+        limits[j] = ordered_limits(name, low, _resolve_limit(j, highest, quantile, top=True))
+    return Limits(limits)
+
+
+def _resolve_limit(j: int, limit: Limit, quantile: QuantileLookup, *, top: bool) -> float | None:
+    if not isinstance(limit, str):
+        return limit
+    share, method = quantile_asked(limit, top=top)
+    value, median = quantile(j, share, method), quantile(j, 0.5, method)
+    if value is None or median is None:
+        return None
+    return rounded_limit(value, median, top=top)
+
+
+def _quantile(values: np.ndarray, j: int, share: float, method: str) -> float | None:
+    """Return a quantile of a column of a matrix, without its missing cells."""
+    present = values[~np.isnan(values[:, j]), j]
+    if len(present) == 0:
+        return None
+    return float(np.quantile(present, share, method=method))  # pyright: ignore
+
+
+@dataclass
+class CapCounts(Reduction):
+    """Capped columns: the sums of their values within the limits, and how many lie beyond."""
+
+    totals: dict[int, np.ndarray]
+    """Sums in three parts."""
+    beyond: dict[int, tuple[int, int]]
+    """Number of values below the lowest, and above the highest."""
+
+    @classmethod
+    def of_chunk(cls, columns: Mapping[int, np.ndarray], limits: Limits) -> CapCounts:
+        """Count the values of a chunk, by column; NaN where a cell has none."""
+        counts = cls({}, {})
+        for j, pair in limits.of_columns.items():
+            values = columns[j][~np.isnan(columns[j])]
+            within = np.ascontiguousarray(clipped(values, *pair)).reshape(-1, 1)
+            counts.totals[j] = sums.column_sums(within)
+            counts.beyond[j] = beyond(values, *pair)
+        return counts
+
+    def combine(self, other: CapCounts) -> CapCounts:
+        """Add another chunk."""
+        for j, total in other.totals.items():
+            partial_sums.add_sums(self.totals[j], total)
+            (below, above), more = self.beyond[j], other.beyond[j]
+            self.beyond[j] = below + more[0], above + more[1]
+        return self
+
+    def by_name(self, names: Sequence[str], limits: Limits) -> dict[str, Capped]:
+        """Return the result of capping each column."""
+        return {names[j]: Capped(*pair, *self.beyond[j]) for j, pair in limits.of_columns.items()}
 
 
 def caps_in_terms(
@@ -179,18 +246,14 @@ def cap_values(
     >>> values[:, 0].tolist(), done["income"].above
     ([3.0, 4.0, 5.0, 5.0], 1)
     """
-    check_unknown(names, caps)
+    limits = resolve_limits(names, caps, functools.partial(_quantile, values))
     if not caps:
         return values, {}
-    values, done = values.copy(), {}
-    for name, (lowest, highest) in caps.items():
-        column = values[:, list(names).index(name)]
-        low, high = ordered_limits(
-            name, limit_of(column, lowest, top=False), limit_of(column, highest, top=True)
-        )
-        done[name] = Capped(low, high, *beyond(column, low, high))
-        column[:] = clipped(column, low, high)
-    return values, done
+    counts = CapCounts.of_chunk({j: values[:, j] for j in limits.of_columns}, limits)
+    values = values.copy()
+    for j in limits.of_columns:
+        values[:, j] = limits.column(j, values[:, j])
+    return values, counts.by_name(names, limits)
 
 
 def check_unknown(names: Sequence[str], caps: Mapping[str, Any]) -> None:
@@ -231,14 +294,8 @@ def limit_of(column: np.ndarray, limit: Limit, *, top: bool) -> float | None:
     >>> limit_of(np.append(np.full(999, 3000.0), 48731.0) + np.arange(1000.0), "99.9%", top=True)
     3990.0
     """
-    if not isinstance(limit, str):
-        return limit
-    share, method = quantile_asked(limit, top=top)
-    present = column[~np.isnan(column)]
-    if len(present) == 0:
-        return None
-    quantile, median = (float(np.quantile(present, part, method=method)) for part in (share, 0.5))  # pyright: ignore
-    return rounded_limit(quantile, median, top=top)
+    values = column.reshape(-1, 1)
+    return _resolve_limit(0, limit, functools.partial(_quantile, values), top=top)
 
 
 def quantile_asked(limit: str, *, top: bool) -> tuple[float, str]:

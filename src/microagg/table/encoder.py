@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from microagg.kernels import sums, turning
+from microagg.kernels import principal_axes as axes_kernels
+from microagg.kernels import sums
 from microagg.table.axes import Coded, ColumnAxes, Pair, Scaled, axes_of, axes_of_numbers
 from microagg.table.scales import SCALE, Axis
 from microagg.table.variable import Cells
@@ -39,7 +40,7 @@ _ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True)
-class Turning:
+class Rotation:
     """From the axes of the columns to principal axes: coordinates @ axes + offset."""
 
     axes: np.ndarray
@@ -63,7 +64,7 @@ class Space:
     scale: str
     columns: tuple[ColumnAxes, ...]
     """Axes of each column."""
-    turning: Turning | None = None
+    rotation: Rotation | None = None
     """Rotation to principal axes; None without one."""
 
     @staticmethod
@@ -114,10 +115,10 @@ class Space:
                 points[:, j] = axis.coordinates(values[:, j])
             return points
         for rows, block in self._blocks(_as_cells(cells)):
-            if self.turning is None:
+            if self.rotation is None:
                 points[rows] = block
             else:
-                turning.turn(block, self.turning.offset, self.turning.axes, points[rows])
+                axes_kernels.rotate(block, self.rotation.offset, self.rotation.axes, points[rows])
         return points
 
     @property
@@ -195,8 +196,8 @@ class Space:
         return self.within(cells, np.zeros(len(cells), np.int32))
 
     def as_data(self) -> dict[str, Any]:
-        """What a certificate says of the way from numbers to points; steps and places follow from
-        the data themselves.
+        """Return the transformation from numbers to points, as certificates state it; steps and
+        places follow from the data themselves.
 
         Importance is told only where there is some; then centre and width are those without it.
         """
@@ -223,7 +224,7 @@ class Space:
     @property
     def size_of_points(self) -> int:
         """Number of axes of points."""
-        return self._size if self.turning is None else len(self.turning.offset)
+        return self._size if self.rotation is None else len(self.rotation.offset)
 
     @property
     def _size(self) -> int:
@@ -255,7 +256,7 @@ class Space:
         will be turned.
         """
         homes = np.zeros(self._size)
-        if self.turning is not None:
+        if self.rotation is not None:
             homes[[self.axes_of(j).start for j in self._scaled]] = [
                 column.home for column in self.columns if isinstance(column, Scaled)
             ]
@@ -306,7 +307,7 @@ def can_be_turned(space: Space) -> bool:
 
 
 def _unturned(space: Space) -> Space:
-    return Space(space.scale, space.columns, Turning(np.eye(space._size), np.zeros(space._size)))
+    return Space(space.scale, space.columns, Rotation(np.eye(space._size), np.zeros(space._size)))
 
 
 def moments_of_run(space: Space, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
@@ -317,7 +318,7 @@ def moments_of_run(space: Space, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     """
     first, second = np.zeros(space._size), np.zeros((space._size, space._size))
     for _, block in _unturned(space)._blocks(cells):
-        turning.add_moments(block, first, second)
+        axes_kernels.add_moments(block, first, second)
     return first, second
 
 
@@ -328,7 +329,7 @@ def principal_axes(
     these may have nothing but rounding.
     """
     mean = first / records
-    variances, rows = turning.principal(second / records - np.outer(mean, mean))
+    variances, rows = axes_kernels.principal(second / records - np.outer(mean, mean))
     return mean, np.ascontiguousarray(rows.T), variances <= 1e-9 * variances[0]
 
 
@@ -338,7 +339,7 @@ def extents(space: Space, cells: Cells, axes: np.ndarray) -> tuple[np.ndarray, n
     low, high = np.full(tried.shape[1], np.inf), np.full(tried.shape[1], -np.inf)
     for _, block in _unturned(space)._blocks(cells):
         turned = np.empty((len(block), tried.shape[1]))
-        turning.turn(block, np.zeros(tried.shape[1]), tried, turned)
+        axes_kernels.rotate(block, np.zeros(tried.shape[1]), tried, turned)
         low, high = np.minimum(low, turned.min(axis=0)), np.maximum(high, turned.max(axis=0))
     return low, high
 
@@ -364,8 +365,8 @@ def turned_to(
     kept[0] = True
     axes = np.ascontiguousarray(axes[:, kept])
     offset = np.zeros((1, axes.shape[1]))
-    turning.turn(-mean.reshape(1, -1), np.zeros(axes.shape[1]), axes, offset)
-    return Space(space.scale, space.columns, Turning(axes, offset[0]))
+    axes_kernels.rotate(-mean.reshape(1, -1), np.zeros(axes.shape[1]), axes, offset)
+    return Space(space.scale, space.columns, Rotation(axes, offset[0]))
 
 
 def _as_cells(cells: Cells | np.ndarray) -> Cells:

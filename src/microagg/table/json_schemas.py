@@ -1,7 +1,6 @@
 """JSON Schema of declared parameters, for editors of settings files and for checking such a file.
 
-Other declarations bring their own as `json_schema`. An unknown one accepts anything here; its
-`parse` decides.
+Each declaration brings its own; ranges are left to its `parse`, which has the messages.
 """
 
 from __future__ import annotations
@@ -10,38 +9,9 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from microagg.table.kind_parameters import (
-    AggregateByColumn,
-    ByColumn,
-    Codes,
-    Hierarchies,
-    Markers,
-    Orders,
-    WeightByColumn,
-    WordByColumn,
-)
-from microagg.table.new_names import NewNames
-from microagg.table.parameters import (
-    Caps,
-    Choice,
-    ColumnName,
-    Day,
-    Effort,
-    Flag,
-    GroupSize,
-    MultiChoice,
-    Names,
-    Number,
-    OptionalBool,
-    OptionalInt,
-    Parameter,
-)
+from microagg.table.declared import Schema
+from microagg.table.parameters import Parameter
 
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-WHOLE: Schema = {"type": "integer"}
-YES_OR_NO: Schema = {"type": "boolean"}
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str, datetime.date),  # TOML has days of its own
     "integer": (int,),
@@ -56,16 +26,12 @@ def schema_of(declared: Parameter) -> Schema:
     """Return the schema of a parameter, with its help.
 
     >>> from microagg.table.parameters import K
-    >>> schema_of(K)
-    {'description': 'The least number of records that must look alike.', 'type': 'integer', 'minimum': 2}
+    >>> schema = schema_of(K)
+    >>> schema["type"], schema["minimum"]
+    ('integer', 2)
     """
-    own_schema = getattr(declared, "json_schema", None)
     description: Schema = {"description": declared.help} if declared.help else {}
-    return {
-        **description,
-        **(own_schema if own_schema is not None else _by_type(declared)),
-        **_usual(declared),
-    }
+    return {**description, **declared.json_schema, **_usual(declared)}
 
 
 def _usual(declared: Parameter) -> Schema:
@@ -73,79 +39,6 @@ def _usual(declared: Parameter) -> Schema:
     return (
         {"default": list(usual) if isinstance(usual, tuple) else usual} if usual is not None else {}
     )
-
-
-def _by_type(declared: Parameter) -> Schema:
-    match declared:
-        case Choice():
-            return {"enum": list(declared.choices)}
-        case Number():
-            return {
-                "type": "integer" if declared.whole else "number",
-                "minimum": declared.low,
-                "maximum": declared.high,
-            }
-        case Effort():
-            return {"anyOf": [{"enum": list(declared.words)}, {"type": "number", "minimum": 0}]}
-        case MultiChoice():
-            return one_or_several({"enum": list(declared.choices)})
-        case Markers():
-            return one_or_several({"type": ["string", "number"]})
-        case Names():
-            return one_or_several({"type": ["string", "integer"]})
-        case ColumnName():
-            return {"type": ["string", "integer"]}
-        case Flag() | OptionalBool():
-            return YES_OR_NO
-        case OptionalInt():
-            return WHOLE
-        case GroupSize():
-            return {"type": "integer", "minimum": 2}
-        case Day():
-            return {"type": "string", "format": "date"}
-        case Caps():
-            limit = {"type": ["number", "string"]}
-            return by_column(
-                {"anyOf": [limit, {"type": "array", "items": limit, "minItems": 2, "maxItems": 2}]}
-            )
-        case ByColumn():
-            return _of_columns(declared)
-        case _:
-            return {}
-
-
-def _of_columns(declared: ByColumn) -> Schema:
-    match declared:
-        case WordByColumn() | AggregateByColumn():
-            return by_column({"enum": list(declared.choices)})
-        case WeightByColumn():
-            return by_column({"type": "number", "exclusiveMinimum": 0})
-        case Orders():
-            levels = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
-            schema = by_column({"anyOf": [levels, TEXT, {"const": True}]})
-            return {"anyOf": [schema, *one_or_several({"type": ["string", "integer"]})["anyOf"]]}
-        case Hierarchies():
-            paths = {
-                "type": "array",
-                "items": {"type": "array", "items": {"type": ["string", "number"]}},
-            }
-            return by_column({"anyOf": [TEXT, paths, {"type": "object"}]})
-        case NewNames():
-            return by_column(TEXT)
-        case Codes():
-            return by_column(one_or_several({"type": ["string", "number"]}))
-        case _:
-            return {"type": "object"}
-
-
-def one_or_several(schema: Schema) -> Schema:
-    """One of them, or a list of them."""
-    return {"anyOf": [schema, {"type": "array", "items": schema}]}
-
-
-def by_column(schema: Schema) -> Schema:
-    """Something for each of some columns."""
-    return {"type": "object", "additionalProperties": schema}
 
 
 def fits(value: Any, schema: Schema) -> bool:

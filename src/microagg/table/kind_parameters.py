@@ -12,143 +12,25 @@ import csv
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from microagg.errors import InputError
-from microagg.table.aggregates import AGGREGATES, default_aggregate
+from microagg.table.aggregates import default_aggregate
+from microagg.table.column_parameters import (
+    AggregateByColumn,
+    ByColumn,
+    WeightByColumn,
+    WordByColumn,
+)
+from microagg.table.declared import Schema, by_column, one_or_several
 from microagg.table.parameters import Choice, Names
-from microagg.table.schema import OF_WEIGHT, ColumnSettings, Kind
+from microagg.table.schema import ColumnSettings, Kind
 
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-LARGEST_WEIGHT = 1e12
 LONGEST_ORDER = 1 << 20  # characters of a file with the levels of one column
-
-
-@dataclass(frozen=True)
-class ByColumn:
-    """A parameter that takes something for each of some columns, by their names.
-
-    >>> ByColumn("kinds", "").parse(["sex=nominal"])
-    {'sex': 'nominal'}
-    """
-
-    name: str
-    help: str
-    default: None = None
-    describes: str = "column=value"
-
-    def parse(self, value: Any) -> dict[str, Any]:
-        """Return the checked value of each column."""
-        parsed: dict[str, Any] = {}
-        for column, entry in self._pairs(value):
-            name = self._as_name(column)
-            checked = self._checked(name, entry)
-            parsed[name] = self._joined(name, parsed[name], checked) if name in parsed else checked
-        return parsed
-
-    def _pairs(self, value: Any) -> list[tuple[Any, Any]]:
-        if value is None:
-            return []
-        if isinstance(value, Mapping):
-            return list(value.items())
-        listed = [value] if isinstance(value, str) else value
-        if not isinstance(listed, list | tuple):
-            self._refuse()
-        return [self._typed(item) for item in listed]
-
-    def _typed(self, text: Any) -> tuple[Any, Any]:
-        """The column and its value, from what was typed as column=value."""
-        if not isinstance(text, str) or "=" not in text:
-            self._refuse()
-        column, _, value = text.rpartition("=")
-        return column.strip(), value.strip()
-
-    def _as_name(self, column: Any) -> str:
-        if isinstance(column, str) and column:
-            return str(column)
-        with contextlib.suppress(TypeError):
-            if not isinstance(column, bool | str):
-                return str(operator.index(column))
-        return self._refuse()
-
-    def _checked(self, column: str, value: Any) -> Any:
-        return value
-
-    def _joined(self, column: str, first: Any, second: Any) -> Any:
-        if first != second:
-            raise InputError(f"{self.name} was given twice for column {column!r}; choose one.")
-        return first
-
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            f"{self.name} must name columns and what is said of each, as "
-            f"{self.describes} (in Python a dictionary)."
-        )
-
-
-@dataclass(frozen=True)
-class WordByColumn(ByColumn):
-    """A parameter that takes one of a few words for each column.
-
-    >>> WordByColumn("kinds", "", choices=("numeric", "nominal")).parse({"sex": "nominal"})
-    {'sex': 'nominal'}
-    """
-
-    choices: tuple[str, ...] = ()
-
-    def _checked(self, column: str, value: Any) -> str:
-        return _checked_word(self.name, self.choices, column, value)
-
-
-@dataclass(frozen=True)
-class AggregateByColumn(ByColumn):
-    """A parameter that takes an aggregate for each column; of the weight, what becomes of it.
-
-    >>> AggregateByColumn("aggregate", "").parse({"age": "median"})
-    {'age': 'median'}
-    """
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """Return the names of all aggregates, and the words for weights."""
-        return tuple(dict.fromkeys((*AGGREGATES, *OF_WEIGHT)))
-
-    def _checked(self, column: str, value: Any) -> str:
-        return _checked_word(self.name, self.choices, column, value)
-
-
-def _checked_word(name: str, choices: Sequence[str], column: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} of column {column!r} must be one of {', '.join(choices)}.")
-    return str(value)
-
-
-@dataclass(frozen=True)
-class WeightByColumn(ByColumn):
-    """A parameter that takes a positive number for each column.
-
-    >>> WeightByColumn("importance", "").parse(["age=2"])
-    {'age': 2.0}
-    """
-
-    describes: str = "column=number"
-
-    def _checked(self, column: str, value: Any) -> float:
-        number = math.nan
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            number = math.nan if isinstance(value, bool) else float(value)
-        if not (math.isfinite(number) and number > 0.0):
-            raise InputError(f"{self.name} of column {column!r} must be a number above 0.")
-        # squares of distances would leave float64
-        if not 1.0 / LARGEST_WEIGHT <= number <= LARGEST_WEIGHT:
-            raise InputError(
-                f"{self.name} of column {column!r} must lie between "
-                f"{1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
-            )
-        return number
 
 
 @dataclass(frozen=True)
@@ -165,6 +47,26 @@ class Orders(ByColumn):
     """
 
     describes: str = 'column, "column=LOWEST<NEXT<HIGHEST" or column=@FILE with a level a line'
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        levels = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+        orders = by_column({"anyOf": [levels, {"type": "string"}, {"const": True}]})
+        return {"anyOf": [orders, *one_or_several({"type": ["string", "integer"]})["anyOf"]]}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "COLUMN[=ORDER]"
+
+    @property
+    def hint(self) -> str:
+        """Return the hint on orders that help adds."""
+        return (
+            'As "education=LOW<MIDDLE<HIGH", or education=@FILE with a level a line. '
+            "May be repeated."
+        )
 
     def _pairs(self, value: Any) -> list[tuple[Any, Any]]:
         return super()._pairs(
@@ -253,6 +155,18 @@ class Hierarchies(ByColumn):
 
     describes: str = "column=FILE"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        path = {"type": "array", "items": {"type": ["string", "number"]}}
+        paths = {"type": "array", "items": path}
+        return by_column({"anyOf": [{"type": "string"}, paths, {"type": "object"}]})
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "COLUMN=FILE"
+
     def _typed(self, text: Any) -> tuple[Any, Any]:
         if not isinstance(text, str) or "=" not in text:
             self._refuse()
@@ -303,6 +217,16 @@ class Codes(ByColumn):
 
     describes: str = "column=CODE,CODE"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return by_column(one_or_several({"type": ["string", "number"]}))
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "COLUMN=CODES"
+
     def _typed(self, text: Any) -> tuple[Any, Any]:
         if not isinstance(text, str) or "=" not in text:
             self._refuse()
@@ -346,6 +270,16 @@ class Markers(Names):
 
     describes: str = "texts or numbers"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return one_or_several({"type": ["string", "number"]})
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "TEXT"
+
     def parse(self, value: Any) -> tuple[str, ...]:
         """The markers as texts, each once."""
         listed = value if isinstance(value, list | tuple) else [value]
@@ -387,6 +321,7 @@ KINDS = WordByColumn(
     "(categories); wins over its type.",
     describes="column=KIND",
     choices=tuple(kind.value for kind in Kind),
+    flag="kind",
 )
 NOMINAL = Names("nominal", "Columns of categories without an order, also where they are numbers.")
 ORDINAL = Orders(

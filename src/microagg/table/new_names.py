@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.errors import InputError
-from microagg.table.kind_parameters import ByColumn
+from microagg.table.column_parameters import ByColumn
+from microagg.table.declared import Schema, by_column
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,16 @@ class NewNames(ByColumn):
     """
 
     describes: str = "column=new name"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return by_column({"type": "string"})
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "COLUMN=NAME"
 
     def parse(self, value: Any) -> dict[str, str]:
         """The new names by the old ones; no two columns get one name, and no new name is an old

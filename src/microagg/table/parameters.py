@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from microagg.errors import InputError
+from microagg.table.declared import (
+    Declared,
+    DeclaredList,
+    OptionForm,
+    Schema,
+    one_or_several,
+)
 
 MOST_STEPS = 1e6  # for each record: hours for a thousand records
 
@@ -34,19 +40,33 @@ class Parameter(Protocol):
         """Describe the accepted values in words."""
         ...
 
+    @property
+    def json_schema(self) -> Mapping[str, Any]: ...
+    def option_forms(self) -> tuple[OptionForm, ...]: ...
+    def from_typed(self, typed: Mapping[str, Any]) -> Any: ...
     def parse(self, value: Any) -> Any:
         """The value, or its text as typed on a command line, checked; raises InputError."""
         ...
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Declared):
     """A parameter that takes one of a few words."""
 
     name: str
     choices: tuple[str, ...]
     default: str
     help: str
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"enum": list(self.choices)}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "|".join(self.choices)
 
     @property
     def describes(self) -> str:
@@ -61,7 +81,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Declared):
     """A parameter that takes a number within bounds."""
 
     name: str
@@ -72,6 +92,12 @@ class Number:
     whole: bool = False
     public: bool = True
     """True if the value may be public; False if a run adds what it detects."""
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        kind = "integer" if self.whole else "number"
+        return {"type": kind, "minimum": self.low, "maximum": self.high}
 
     @property
     def describes(self) -> str:
@@ -93,13 +119,18 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Effort:
+class Effort(Declared):
     """Effort of a search: one of a few words, or a number of steps for each record."""
 
     name: str
     words: tuple[str, ...]
     default: str
     help: str
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"anyOf": [{"enum": list(self.words)}, {"type": "number", "minimum": 0}]}
 
     @property
     def describes(self) -> str:
@@ -121,7 +152,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Names:
+class Names(DeclaredList):
     """A parameter that takes names of columns: one, or a list of them. Columns of a matrix are
     named by their numbers.
 
@@ -133,6 +164,11 @@ class Names:
     help: str
     default: tuple[str, ...] = ()
     describes: str = "names of columns"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return one_or_several({"type": ["string", "integer"]})
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """The names as a tuple."""
@@ -150,7 +186,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class ColumnName:
+class ColumnName(DeclaredList):
     """A parameter that takes the name of one column, or none.
 
     >>> (
@@ -167,6 +203,15 @@ class ColumnName:
     default: None = None
     describes: str = "the name of one column"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": ["string", "integer"]}
+
+    def option_forms(self) -> tuple[OptionForm, ...]:
+        """Return one option; a second one is refused and not forgotten."""
+        return (OptionForm(self.name, self.help, "COLUMN", repeatable=True),)
+
     def parse(self, value: Any) -> str | None:
         """The name; None where there is none."""
         names = () if value is None else Names(self.name, self.help).parse(value)
@@ -178,7 +223,7 @@ class ColumnName:
 
 
 @dataclass(frozen=True)
-class MultiChoice:
+class MultiChoice(DeclaredList):
     """A parameter that takes any number of a few words: one, or a list of them.
 
     >>> MultiChoice("accept_risk", ("full-precision", "single-columns"), "what is accepted").parse(
@@ -191,6 +236,16 @@ class MultiChoice:
     choices: tuple[str, ...]
     help: str
     default: tuple[str, ...] = ()
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return one_or_several({"enum": list(self.choices)})
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "|".join(self.choices)
 
     @property
     def describes(self) -> str:
@@ -208,110 +263,7 @@ class MultiChoice:
 
 
 @dataclass(frozen=True)
-class Caps:
-    """A parameter that takes, for columns by their names, the values beyond which theirs are not
-    let.
-
-    One limit is the highest; two are the lowest and the highest, None where there is none. A limit
-    is a number, or a percentile such as "99.5%". On a command line, and as text, a pair has a colon
-    in its middle: income=1%:99%.
-
-    >>> caps = Caps("cap", "what values may be")
-    >>> caps.parse({"income": "99.50 %", "rent": (0, 2000)})
-    {'income': (None, '99.5%'), 'rent': (0.0, 2000.0)}
-    >>> caps.parse(["income=99.5%", "rent=0:2000"]) == caps.parse(
-    ...     {"income": "99.5%", "rent": (0, 2000)}
-    ... )
-    True
-    """
-
-    name: str
-    help: str
-    default: None = None
-    describes: str = "column=99.5%, column=50000 or column=LOWEST:HIGHEST"
-
-    def parse(self, value: Any) -> dict[str, tuple[float | str | None, float | str | None]]:
-        """The lowest and the highest of each column."""
-        entries = [value] if isinstance(value, str) else () if value is None else value
-        if isinstance(entries, Mapping):
-            pairs = list(entries.items())
-        elif isinstance(entries, list | tuple) and all(
-            isinstance(text, str) and "=" in text for text in entries
-        ):
-            pairs = [self._typed(text) for text in entries]
-        else:
-            self._refuse()
-        names = [str(name) if _is_number(name) else name for name, _ in pairs]
-        if not all(isinstance(name, str) and name for name in names):
-            self._refuse()
-        if len(set(names)) < len(names):
-            raise InputError(
-                f"{self.name} was given twice for one column; give both limits as a pair."
-            )
-        return {name: self._limits(limits) for name, (_, limits) in zip(names, pairs, strict=True)}
-
-    def file_form(self, column: str, limits: tuple[Any, Any], folder: Any = None) -> Any:
-        """Return the entry of a settings file for one column; TOML has no null.
-
-        >>> (
-        ...     Caps("cap", "").file_form("income", (None, "99%")),
-        ...     Caps("cap", "").file_form("rent", (0.0, None)),
-        ... )
-        ('99%', '0.0:')
-        """
-        low, high = limits
-        if low is None:
-            return high
-        return f"{low}:" if high is None else [low, high]
-
-    def _typed(self, text: str) -> tuple[str, Any]:
-        name, _, limits = text.rpartition("=")
-        low, colon, high = limits.partition(":")
-        return name.strip(), (low.strip() or None, high.strip() or None) if colon else limits
-
-    def _limits(self, limits: Any) -> tuple[float | str | None, float | str | None]:
-        if isinstance(limits, str) and ":" in limits:
-            _, limits = self._typed(f"={limits}")
-        pair = tuple(limits) if isinstance(limits, list | tuple) else (None, limits)
-        if len(pair) != 2 or pair == (None, None):
-            self._refuse()
-        low, high = (None if limit is None else self._limit(limit) for limit in pair)
-        if isinstance(low, str) and float(low[:-1]) > 50.0:
-            raise InputError(
-                f"the lowest value of a {self.name} must be a percentile of at most 50%."
-            )
-        if isinstance(high, str) and float(high[:-1]) < 50.0:
-            raise InputError(
-                f"the highest value of a {self.name} must be a percentile of at least 50%."
-            )
-        if isinstance(low, float) and isinstance(high, float) and low >= high:
-            raise InputError(f"the lowest value of a {self.name} must be below the highest.")
-        return low, high
-
-    def _limit(self, limit: Any) -> float | str:
-        share = isinstance(limit, str) and limit.strip().endswith("%")
-        number = math.nan
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            if not isinstance(limit, bool):
-                number = float(limit.strip()[:-1] if share else limit)
-        if not math.isfinite(number) or (share and not 0.0 < number < 100.0):
-            self._refuse()
-        return f"{number:.12g}%" if share else number
-
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            f"{self.name} must name columns and their highest value, a number or a "
-            f"percentile above 0% and below 100%, "
-            "or a pair of their lowest and highest."
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-@dataclass(frozen=True)
-class Flag:
+class Flag(Declared):
     """A parameter that is switched on or off.
 
     >>> Flag("refine", "improve the groups").parse(True)
@@ -323,6 +275,15 @@ class Flag:
     default: bool = False
     describes: str = "yes or no"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "boolean"}
+
+    def option_forms(self) -> tuple[OptionForm, ...]:
+        """Return one switch."""
+        return (OptionForm(self.name, self.help, switch=True),)
+
     def parse(self, value: Any) -> bool:
         """True or False, and nothing that merely counts as such."""
         # numpy's too, without numpy
@@ -332,7 +293,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class OptionalBool:
+class OptionalBool(Declared):
     """A parameter that is switched on or off, or left to be found out: True, False or None.
 
     >>> OptionalBool("header", "whether the first row holds names").parse(None) is None
@@ -344,6 +305,15 @@ class OptionalBool:
     default: None = None
     describes: str = "yes, no, or found out"
 
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "boolean"}
+
+    def option_forms(self) -> tuple[OptionForm, ...]:
+        """Return one switch."""
+        return (OptionForm(self.name, self.help, switch=True),)
+
     def parse(self, value: Any) -> bool | None:
         """True, False or None, and nothing that merely counts as such."""
         if value is None or isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
@@ -352,7 +322,7 @@ class OptionalBool:
 
 
 @dataclass(frozen=True)
-class OptionalInt:
+class OptionalInt(Declared):
     """A parameter that takes any whole number, or none.
 
     >>> OptionalInt("seed", "repeats a run").parse("7")
@@ -363,6 +333,11 @@ class OptionalInt:
     help: str
     default: int | None = None
     describes: str = "whole number"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "integer"}
 
     def parse(self, value: Any) -> int | None:
         """The whole number; None if none was given."""
@@ -375,7 +350,7 @@ class OptionalInt:
 
 
 @dataclass(frozen=True)
-class Day:
+class Day(Declared):
     """A parameter that takes a calendar day.
 
     >>> Day("date", "when").parse("2026-11-17")
@@ -386,6 +361,16 @@ class Day:
     help: str
     default: str | None = None
     describes: str = "day as YYYY-MM-DD"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "string", "format": "date"}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "YYYY-MM-DD"
 
     def parse(self, value: Any) -> str | None:
         """The day as text, YYYY-MM-DD; None if none was given."""
@@ -398,7 +383,38 @@ class Day:
 
 
 @dataclass(frozen=True)
-class GroupSize:
+class ShortText(Declared):
+    """A parameter that takes a few words on one line.
+
+    >>> ShortText("title", "what the report is called").parse("  Survey of 2026 ")
+    'Survey of 2026'
+    """
+
+    name: str
+    help: str
+    default: str = ""
+    describes: str = "text of at most 120 characters"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "string", "maxLength": 120}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "TEXT"
+
+    def parse(self, value: Any) -> str:
+        """Return the text without spaces around it."""
+        text = "" if value is None else " ".join(str(value).split())
+        if len(text) > 120:
+            raise InputError(f"{self.name} must be a {self.describes}.")
+        return text
+
+
+@dataclass(frozen=True)
+class GroupSize(Declared):
     """k: a whole number, at least 2.
 
     >>> GroupSize("k", "").parse("5")
@@ -409,6 +425,15 @@ class GroupSize:
     help: str
     default: None = None
     describes: str = "whole number, at least 2"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "integer", "minimum": 2}
+
+    def option_forms(self) -> tuple[OptionForm, ...]:
+        """Return one option that has a short form."""
+        return (OptionForm(self.name, self.help, short="k"),)
 
     def parse(self, value: Any) -> int:
         """k as an int."""

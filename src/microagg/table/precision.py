@@ -159,7 +159,7 @@ class PrecisionFacts(Reduction):
         """The decimals that nearly all values have, if there is such a number."""
         return self.decimals(max(1, self.values // ODD) if self.values > 2 else 0, MOST)
 
-    def precision(self, finest: int, count: int, at: ValuesAt) -> Precision:
+    def precision(self, finest: int, count: int, values_at: ValuesAt) -> Precision:
         """Return the precision of a column with `count` values, zeros included.
 
         `finest` are the decimals of its origin. `at` is called where the spread decides.
@@ -168,7 +168,7 @@ class PrecisionFacts(Reduction):
         whole = None if written is None else max(written, finest)
         if of_most is None:
             return Precision(
-                decimals_of_spread(at(places_of_spread(count)), count), whole, "spread"
+                decimals_of_spread(values_at(places_of_spread(count)), count), whole, "spread"
             )
         decimals = max(of_most, finest)
         return Precision(decimals, whole, "own" if decimals == whole else "most")

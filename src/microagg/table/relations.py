@@ -73,7 +73,7 @@ def records_of(cells: Cells) -> Records:
 
 
 def independent(
-    rules: Sequence[Rule], names: Sequence[str], given: Sequence[Rule] = ()
+    rules: Sequence[Rule], names: Sequence[str], known: Sequence[Rule] = ()
 ) -> list[Rule]:
     """Return the rules that do not follow from those before them and from `given` ones.
 
@@ -81,11 +81,11 @@ def independent(
     >>> [rule.text for rule in independent(rules, ["a", "b", "c", "d", "e"])]
     ['a = b + c', 'b = d + e']
     """
-    every = [*given, *rules]
+    every = [*known, *rules]
     _, solved = KeptSums.of(
         [
             (relation_of(rule_or_declared, names), list(names).index(rule_or_declared.left))
             for rule_or_declared in every
         ]
     )
-    return [rule for rule, new in zip(rules, solved[len(given) :], strict=True) if new]
+    return [rule for rule, new in zip(rules, solved[len(known) :], strict=True) if new]

@@ -101,6 +101,11 @@ class Rules(Names):
 
     describes: str = "sums of columns, such as total = wage + other"
 
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "RULES"
+
     def parse(self, value: Any) -> tuple[str, ...]:
         """The rules as they are written, each once."""
         texts_given = [value] if isinstance(value, str) else value

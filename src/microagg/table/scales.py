@@ -20,7 +20,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class Axis:
-    """How a numeric column becomes one coordinate: subtract `centre`, divide by `width`.
+    """Transformation of a numeric column to one coordinate: subtract `centre`, divide by `width`.
 
     Where a scale goes by places instead of values, `steps` has the distinct values in ascending
     order and `places` the place of each, and what lies between two values lies between their

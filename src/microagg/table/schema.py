@@ -91,7 +91,7 @@ REST = Choice("rest", ("error", "drop", "keep"), "error", "What happens to colum
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What the type of a column tells; `table/io/looks.py` looks at what it holds."""
+    """Facts that follow from the type of a column; `columns/profile.py` reads its values."""
 
     name: str
     numeric: bool
@@ -115,8 +115,8 @@ OF_WEIGHT = ("mean", *ROLES_INSTEAD)
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """What was said of single columns, by their names; `kind_parameters.column_settings` checks it
-    and puts it together.
+    """Options of single columns, by name; `kind_parameters.column_settings` validates and builds
+    them.
 
     >>> ColumnSettings(kinds={"sex": Kind.NOMINAL}).kinds["sex"].value
     'nominal'
@@ -137,12 +137,12 @@ def assign_roles(
     facts: Sequence[ColumnFacts],
     wanted: Mapping[Role, Iterable[str]],
     rest: str = REST.default,
-    asked: ColumnSettings | None = None,
+    options: ColumnSettings | None = None,
 ) -> Schema:
     """The schema a user asks for. Every column needs exactly one role; `rest` may drop or keep the
     others.
 
-    What is `asked` of single columns wins over what their types suggest, and must fit the columns
+    The `options` of single columns win over what their types suggest, and must fit the columns
     that there are.
 
     >>> facts = [ColumnFacts("age", True), ColumnFacts("town", False)]
@@ -160,26 +160,27 @@ def assign_roles(
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
     columns = tuple(
-        _resolved(fact, roles.get(fact.name, default), asked or ColumnSettings()) for fact in facts
+        _resolved(fact, roles.get(fact.name, default), options or ColumnSettings())
+        for fact in facts
     )
     if not any(column.role is Role.QUASI for column in columns):
         raise InputError(
             "no column is quasi-identifying, so there is nothing to protect; name some with quasi."
         )
-    if asked is not None:
-        _check_unfitting(columns, asked)
+    if options is not None:
+        _check_unfitting(columns, options)
     return Schema(columns)
 
 
-def _resolved(fact: ColumnFacts, role: Role, asked: ColumnSettings) -> Column:
-    by_labels = fact.levels if fact.name not in asked.kinds else None
-    levels = asked.levels.get(fact.name, by_labels)
+def _resolved(fact: ColumnFacts, role: Role, options: ColumnSettings) -> Column:
+    by_labels = fact.levels if fact.name not in options.kinds else None
+    levels = options.levels.get(fact.name, by_labels)
     if levels is not None and fact.numeric:
         levels = tuple(map(_as_number, levels))
     elif levels is not None and fact.text:
         levels = tuple(map(str, levels))
-    kind = asked.kinds.get(fact.name, fact.suggested)
-    withheld = role is Role.WEIGHT and asked.aggregate.get(fact.name) == "drop"
+    kind = options.kinds.get(fact.name, fact.suggested)
+    withheld = role is Role.WEIGHT and options.aggregate.get(fact.name) == "drop"
     return Column(fact.name, role, kind, levels, withheld)
 
 
@@ -194,19 +195,19 @@ def _as_number(level: Any) -> Any:
     return int(number) if number.is_integer() else number
 
 
-def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
+def _check_unfitting(columns: Sequence[Column], options: ColumnSettings) -> None:
     """Refuse what was said of columns that are not there, have another role, or are of another
     kind.
     """
     by_name = {column.name: column for column in columns}
     of_quasi = {
-        "importance": asked.importance,
-        "aggregate": asked.aggregate,
-        "hierarchy": asked.hierarchy,
+        "importance": options.importance,
+        "aggregate": options.aggregate,
+        "hierarchy": options.hierarchy,
     }
-    of_any = {"kinds, nominal or ordinal": asked.kinds, "special": asked.special}
-    for what, said in {**of_any, **of_quasi}.items():
-        for name in said:
+    of_any = {"kinds, nominal or ordinal": options.kinds, "special": options.special}
+    for what, names in {**of_any, **of_quasi}.items():
+        for name in names:
             if name not in by_name:
                 raise InputError(
                     f"{what} names {name!r}, but there is no such column; "
@@ -224,12 +225,12 @@ def _check_unfitting(columns: Sequence[Column], asked: ColumnSettings) -> None:
                     f"{what} names {name!r}, which is no quasi-identifying column; "
                     f"others are not changed."
                 )
-    for name in asked.special:
+    for name in options.special:
         _check_special(by_name[name])
-    for name, how in asked.aggregate.items():
-        _check_aggregate(by_name[name], how, name in asked.hierarchy)
-    for name in asked.hierarchy:
-        _check_hierarchy(by_name[name], asked.aggregate.get(name))
+    for name, how in options.aggregate.items():
+        _check_aggregate(by_name[name], how, name in options.hierarchy)
+    for name in options.hierarchy:
+        _check_hierarchy(by_name[name], options.aggregate.get(name))
 
 
 def _check_hierarchy(column: Column, aggregate: str | None) -> None:

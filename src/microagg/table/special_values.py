@@ -44,13 +44,13 @@ def set_apart(
         atoms[_mask(pc.match_substring_regex(column, MARKER_OR_EMPTY))] = len(special)
     for code in na:
         atoms[_holds(column, code)] = len(special)
-    for place in reversed(range(len(special))):  # of two codes that are one value the first counts
-        atoms[_holds(column, special[place])] = place
-    told = atoms != NO_ATOM
-    if not told.any():
+    for index in reversed(range(len(special))):  # of two codes that are one value the first counts
+        atoms[_holds(column, special[index])] = index
+    is_special = atoms != NO_ATOM
+    if not is_special.any():
         return column, None
-    if int(told.sum()) > column.null_count:
-        column = _without(column, told)
+    if int(is_special.sum()) > column.null_count:
+        column = _without(column, is_special)
     return column, atoms
 
 
@@ -72,14 +72,14 @@ def as_times(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return pc.cast(texts, kind)
 
 
-def _without(column: pa.ChunkedArray, told: np.ndarray) -> pa.ChunkedArray:
+def _without(column: pa.ChunkedArray, mask: np.ndarray) -> pa.ChunkedArray:
     """The column with null in some places."""
-    places = pa.array(np.arange(len(column)), pa.int64(), mask=told)
+    places = pa.array(np.arange(len(column)), pa.int64(), mask=mask)
     return column.take(places)
 
 
-def _mask(found: pa.ChunkedArray) -> np.ndarray:
-    return np.asarray(pc.fill_null(found, False)).astype(bool)
+def _mask(condition: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(pc.fill_null(condition, False)).astype(bool)
 
 
 def _holds(column: pa.ChunkedArray, code: Any) -> np.ndarray:
@@ -90,7 +90,7 @@ def _holds(column: pa.ChunkedArray, code: Any) -> np.ndarray:
     if pa.types.is_temporal(kind):
         return _equal(column, _time(code, kind))
     encoded = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
-    meant, found = normalise(str(code)), np.zeros(len(column), bool)
+    meant, equal = normalise(str(code)), np.zeros(len(column), bool)
     begin = 0
     for chunk in encoded.chunks:
         levels = [
@@ -99,9 +99,9 @@ def _holds(column: pa.ChunkedArray, code: Any) -> np.ndarray:
         ]
         same = np.array([level is not None and level == meant for level in levels] + [False])
         places = np.asarray(pc.fill_null(pc.cast(chunk.indices, pa.int64()), len(levels)))
-        found[begin : begin + len(chunk)] = same[places]
+        equal[begin : begin + len(chunk)] = same[places]
         begin += len(chunk)
-    return found
+    return equal
 
 
 def _equal(column: pa.ChunkedArray, value: pa.Scalar | None) -> np.ndarray:

@@ -107,7 +107,7 @@ class Cells:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns are plain numbers without atoms: what a matrix holds."""
+        """Return True if all columns are plain numbers without special codes, as in a matrix."""
         return self.atoms is None and all(item.kind is Kind.NUMERIC for item in self.variables)
 
     def rows(self, chosen: slice | np.ndarray) -> Cells:

@@ -19,7 +19,8 @@ import microagg as ma
 from every_type import all_tables
 from microagg.table.columns.arrow import NUMBERS_AS_TEXT
 from microagg.table.columns.cells import cells_of
-from microagg.table.columns.frames import open_frame, suggested_kind, values_of
+from microagg.table.columns.frames import open_frame, suggested_kind
+from microagg.table.columns.matrix_values import values_of
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.schema import Column, Kind, Role
 from microagg.table.variable import Cells, Variable

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microagg.table.aggregate import WholeTable, aggregated
+from microagg.table.aggregate import aggregated
+from microagg.table.column_aggregate import WholeTable
 from microagg.table.precision import Precision, precision_of
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.table.columns.frames import column_facts, column_like, open_frame, to_arrow, values_of
+from microagg.table.columns.frames import column_facts, column_like, open_frame, to_arrow
+from microagg.table.columns.matrix_values import values_of
 
 
 @pytest.mark.parametrize(

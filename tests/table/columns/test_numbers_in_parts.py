@@ -14,15 +14,8 @@ import pyarrow as pa
 import pytest
 
 from microagg.errors import InputError
-from microagg.table.columns.numbers import (
-    Codes,
-    Extent,
-    extent_of,
-    numbers_in,
-    numbers_of,
-    parse_column,
-    terms_of,
-)
+from microagg.table.columns.numbers import extent_of, numbers_in, numbers_of, parse_column, terms_of
+from microagg.table.columns.parsed_numbers import Codes, Extent
 
 RNG = np.random.default_rng(5)
 START = datetime.datetime(2024, 3, 30, 1)

@@ -117,9 +117,18 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     replace_whole(path, *text_piece(text), private=private)
 
 
+def write_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file, whole or not at all."""
+    replace_whole(path, *bytes_piece(content), private=private)
+
+
 def text_piece(text: str) -> tuple[Callable[[Path], None], Callable[[Path], None]]:
     """Return a function that writes a text to a file, and one that checks its content."""
-    content = text.encode("utf-8")
+    return bytes_piece(text.encode("utf-8"))
+
+
+def bytes_piece(content: bytes) -> tuple[Callable[[Path], None], Callable[[Path], None]]:
+    """Return a function that writes a file, and one that checks its content."""
 
     def write(part: Path) -> None:
         part.write_bytes(content)

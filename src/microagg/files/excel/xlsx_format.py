@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from microagg.table.columns.text_options import (
     THOUSANDS,
     check_same_signs,
 )
+from microagg.table.declared import Declared, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ OLD = b"\xd0\xcf\x11\xe0"
 
 
 @dataclass(frozen=True)
-class SheetName:
+class SheetName(Declared):
     """A parameter that takes the name of a sheet.
 
     >>> SheetName("sheet", "").parse("wave 2")
@@ -50,8 +50,16 @@ class SheetName:
     help: str
     default: None = None
     describes: str = "the name of a sheet"
-    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
-    metavar: str = "NAME"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "string"}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "NAME"
 
     def parse(self, value: Any) -> str | None:
         """Return the name; None for the first sheet."""

@@ -188,7 +188,8 @@ def _numbers(
 
 def _check_extremes(package: str, name: str, numbers: pa.ChunkedArray) -> None:
     """Refuse the extremes of float64, which these packages use as codes or cannot hold."""
-    most = {"SPSS": 1.7e308, "Stata": 8.9e307, "SAS": 7.2e75}[package]
+    # SAS has numbers up to 7.2e75, but pyreadstat reads those from 9e74 on as infinite
+    most = {"SPSS": 1.7e308, "Stata": 8.9e307, "SAS": 8.9e74}[package]
     least = 5.4e-79 if package == "SAS" else 0.0
     sizes = pc.abs(numbers)
     too_small = pc.and_(pc.greater(sizes, 0.0), pc.less(sizes, least))
@@ -252,7 +253,8 @@ def _shown(target: Target, means: str, numbers: pa.ChunkedArray) -> str:
     values = values[~np.isnan(values.astype(np.float64))].astype(np.float64)
     largest = float(np.abs(values).max(initial=1.0))
     places = min(len(str(int(min(largest, 1e15)))), 16)
-    digits = next((d for d in range(1, 6) if (np.round(values, d) == values).all()), 6)
+    with np.errstate(over="ignore"):  # numbers near the largest are no fractions
+        digits = next((d for d in range(1, 6) if (np.round(values, d) == values).all()), 6)
     width = max(8, places + 2 + (digits if means == "number" else 0))
     return target.formats[means].format(width=min(width, 25), digits=digits)
 

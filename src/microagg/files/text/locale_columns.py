@@ -16,7 +16,8 @@ from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.fast_inference import has_sign, plain_numbers
 from microagg.table.columns.field_metadata import GROUPED, MARKER_OR_EMPTY, Pattern
 from microagg.table.columns.locale_numbers import Style, matching, spelled_otherwise
-from microagg.table.columns.text_inference import NUMBER, quasi_column
+from microagg.table.columns.text_inference import quasi_column
+from microagg.table.columns.text_masks import NUMBER
 from microagg.table.columns.text_options import cells_of_pattern
 from microagg.table.schema import ColumnSettings, Kind
 

@@ -1,1 +1,1 @@
-"""What a release has lost."""
+"""Measures of information loss."""

@@ -1,10 +1,8 @@
-"""How columns go together, before and after: one number for each two columns of any kind, and by
-how much it changed.
+"""Change of the associations between columns: one number per pair of columns of any kind.
 
-    two columns of categories       Cramér's V            √(χ² / n / (min(r, c) - 1))
-    0 to 1 two of numbers                  Pearson's correlation
-    -1 to 1 one of each                     the correlation ratio η = √(variation between / all
-    variation)       0 to 1
+    two of categories   0 to 1    Cramér's V, √(χ² / n / (min(r, c) - 1))
+    two of numbers      -1 to 1   Pearson's correlation
+    one of each         0 to 1    correlation ratio, η = √(variation between / all variation)
 
 Dates are numbers, ordered levels count by their places. Nominal columns are categories, and so are
 columns made coarse (ranges, ancestors): the original's numbers are then taken in tenths. Missing,
@@ -49,7 +47,7 @@ _Column = _Numbers | _Codes
 
 
 def associations(pair: Pair) -> Figure:
-    """The mean absolute change of the association between two columns.
+    """Compute the mean absolute change of the association between two columns.
 
     >>> table = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     >>> turned = table * [1.0, -1.0]
@@ -61,29 +59,29 @@ def associations(pair: Pair) -> Figure:
     columns: dict[int, tuple[_Column, _Column]] = {}
     changes: dict[str, list[float]] = {name: [] for name in names}
     for i, j in _chosen(len(names)):
-        for place in (i, j):
-            if place not in columns:
-                columns[place] = _both(pair.before, pair.after, place)
+        for column in (i, j):
+            if column not in columns:
+                columns[column] = _both(pair.before, pair.after, column)
         old, new = (association(columns[i][when], columns[j][when], weights) for when in (0, 1))
-        for place in (i, j):
-            changes[names[place]].append(abs(new - old))
-    every = [change for found in changes.values() for change in found]  # each pair twice
+        for column in (i, j):
+            changes[names[column]].append(abs(new - old))
+    every = [change for changed in changes.values() for change in changed]  # each pair twice
     return Figure(
         float(np.mean(every)) if every else 0.0,
-        {name: float(np.mean(found)) for name, found in changes.items() if found},
+        {name: float(np.mean(changed)) for name, changed in changes.items() if changed},
         {"largest": max(every, default=0.0), "pairs of columns": len(every) / 2.0},
     )
 
 
 def _chosen(columns: int) -> Iterator[tuple[int, int]]:
-    """All pairs of columns, or so many of them, evenly spread."""
+    """Yield all pairs of columns, or `MOST_PAIRS` of them, evenly spread."""
     count = columns * (columns - 1) // 2
     step = -(-count // MOST_PAIRS) or 1
     return itertools.islice(itertools.combinations(range(columns), 2), 0, None, step)
 
 
 def _both(before: Cells, after: Cells, j: int) -> tuple[_Column, _Column]:
-    """A column before and after, both as numbers or both as categories."""
+    """Return a column before and after, both as numbers or both as categories."""
     old, new = before.variables[j], after.variables[j]
     if Kind.NOMINAL in (old.kind, new.kind) or new.coarse or old.kind is not new.kind:
         codes = categories_of_both(before, after, j)
@@ -96,19 +94,19 @@ def _both(before: Cells, after: Cells, j: int) -> tuple[_Column, _Column]:
 
 
 def association(x: _Column, y: _Column, weights: np.ndarray) -> float:
-    """How two columns of one table go together.
+    """Return the association of two columns of one table.
 
     >>> association(_Codes(np.array([0, 0, 1, 1])), _Codes(np.array([5, 5, 2, 2])), np.ones(4))
     1.0
     """
-    there = np.ones(len(weights), bool)
+    has_both = np.ones(len(weights), bool)
     for column in (x, y):
         if isinstance(column, _Numbers):
-            there &= ~np.isnan(column.values)
-    if not there.any():
+            has_both &= ~np.isnan(column.values)
+    if not has_both.any():
         return 0.0
-    shares = weights[there] / weights[there].sum()
-    one, other = x.values[there], y.values[there]
+    shares = weights[has_both] / weights[has_both].sum()
+    one, other = x.values[has_both], y.values[has_both]
     if isinstance(x, _Numbers) and isinstance(y, _Numbers):
         return _correlation(one, other, shares)
     if isinstance(x, _Codes) and isinstance(y, _Codes):
@@ -117,15 +115,15 @@ def association(x: _Column, y: _Column, weights: np.ndarray) -> float:
 
 
 def _centred(values: np.ndarray, shares: np.ndarray) -> np.ndarray | None:
-    """Numbers around their mean, brought to variance 1; None where they do not vary."""
+    """Centre numbers and scale them to variance 1; None where they do not vary."""
     size = float(np.abs(values).max())
     if size == 0.0 or values.max() / size - values.min() / size <= _CONSTANT:
         return None
     middle = values[0] / size
-    found = values / size - middle  # near the values first, so that a large offset takes no digits
-    found -= (shares * found).sum()
-    spread = math.sqrt(float((shares * found**2).sum()))
-    return found / spread if spread > 0.0 else None
+    centred = values / size - middle  # near the values first: a large offset takes no digits
+    centred -= (shares * centred).sum()
+    spread = math.sqrt(float((shares * centred**2).sum()))
+    return centred / spread if spread > 0.0 else None
 
 
 def _correlation(x: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
@@ -154,11 +152,11 @@ def _cramer(x: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
         return 0.0
     cells, which = np.unique(one.astype(np.int64) * len(columns) + other, return_inverse=True)
     common = np.bincount(which, shares)
-    found = (
+    phi_squared = (
         float((common**2 / (rows[cells // len(columns)] * columns[cells % len(columns)])).sum())
         - 1.0
     )
-    return math.sqrt(min(1.0, max(0.0, found) / (fewest - 1)))
+    return math.sqrt(min(1.0, max(0.0, phi_squared) / (fewest - 1)))
 
 
 ASSOCIATIONS = Measure(

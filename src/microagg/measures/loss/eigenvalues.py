@@ -81,7 +81,8 @@ EIGENVALUES = Measure(
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
-    zero_means="The principal components of the release explain what those of the original explain.",
+    zero_means="The principal components of the release explain what those of the original "
+    "explain.",
     highest_means="The release no longer varies at all.",
     source="After the eigen measure of sdcMicro (Templ, Kowarik and Meindl 2015), as Σ|λ - λ'| "
     "/ Σ max(λ, λ') on correlations.",

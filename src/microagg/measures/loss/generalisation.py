@@ -27,7 +27,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from microagg.kernels import sums
-from microagg.measures.measure import Basis, Figure, Measure, Pair, columns_of
+from microagg.measures.columns import columns_of
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.risk.classes import (
     ClassSizes,
     ReleasedClasses,
@@ -67,9 +68,10 @@ def discernibility_of(classes: ClassSizes, k: int | None) -> Figure:
 
 
 def granularity(pair: Pair) -> Figure:
-    """How much of a column's range the values of a class cover, in percent.
+    """Compute the share of a column's range that the values of a class cover, in percent.
 
-    >>> pair = Pair(np.array([[0.0], [2.0], [6.0], [10.0]]), np.array([[1.0], [1.0], [8.0], [8.0]]), ("age",))
+    >>> pair = Pair(np.array([[0.0], [2.0], [6.0], [10.0]]), np.array([[1.0], [1.0], [8.0], [8.0]]),
+    ...     ("age",))
     >>> round(granularity(pair).value, 6)
     30.0
     """
@@ -118,26 +120,27 @@ def entropy(pair: Pair) -> Figure:
     """The information that is missing to get the original values back, in percent of all that
     there was.
 
-    >>> pair = Pair(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.5], [1.5], [3.5], [3.5]]), ("age",))
+    >>> pair = Pair(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[1.5], [1.5], [3.5], [3.5]]),
+    ...     ("age",))
     >>> entropy(pair).value, entropy(pair).details
     (50.0, {'bits a record': 1.0})
     """
     shares = _shares(pair)
-    missing, there = np.empty(len(pair.quasi)), np.empty(len(pair.quasi))
+    missing, total = np.empty(len(pair.quasi)), np.empty(len(pair.quasi))
     for j in range(len(pair.quasi)):
         before, after = (
             classes_of(columns_to_compare(columns_of(cells, [j])))
             for cells in (pair.before, pair.after)
         )
         joint = classes_of([before.labels, after.labels])
-        there[j] = _bits(before, shares)
+        total[j] = _bits(before, shares)
         missing[j] = _bits(joint, shares) - _bits(after, shares)
         # every released value stands for one original value
-        if len(joint) == len(after) or there[j] == 0.0:
+        if len(joint) == len(after) or total[j] == 0.0:
             missing[j] = 0.0
-    missing = np.clip(missing, 0.0, there)
-    charges = 100.0 * np.divide(missing, there, out=np.zeros(len(there)), where=there > 0.0)
-    whole = float(there.sum())
+    missing = np.clip(missing, 0.0, total)
+    charges = 100.0 * np.divide(missing, total, out=np.zeros(len(total)), where=total > 0.0)
+    whole = float(total.sum())
     return Figure(
         min(100.0, 100.0 * float(missing.sum()) / whole) if whole > 0.0 else 0.0,
         dict(zip(pair.quasi, charges.tolist(), strict=True)),

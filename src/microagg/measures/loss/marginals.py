@@ -1,10 +1,10 @@
-"""How far the distribution of each single column has moved: Kolmogorov-Smirnov and Wasserstein.
+"""Distances between the distributions of single columns: Kolmogorov-Smirnov and Wasserstein.
 
 F_j and F'_j are the (weighted) shares of records up to a value in column j of the original and of
 the release.
 
-    Kolmogorov-Smirnov   max |F_j - F'_j|           0 to 1 Wasserstein          ∫ |F_j - F'_j| dx /
-    σ_j    in standard deviations (population) of the original
+    Kolmogorov-Smirnov   max |F_j - F'_j|           0 to 1
+    Wasserstein          ∫ |F_j - F'_j| dx / σ_j    in population standard deviations
 
 The figure is the mean over columns, `details["largest"]` the largest column's. Values closer than
 1e-9 standard deviations, or than rounding of numbers of that size allows to tell apart, count as
@@ -23,7 +23,7 @@ _EQUAL_SHARES = 1e-12  # what rounding leaves of a difference of shares that are
 
 
 def kolmogorov_smirnov(pair: Pair) -> Figure:
-    """The largest difference of the distribution functions.
+    """Compute the largest difference of the distribution functions.
 
     >>> pair = Pair(np.array([[0.0], [1.0], [5.0]]), np.array([[2.0], [2.0], [2.0]]), ("age",))
     >>> round(kolmogorov_smirnov(pair).value, 6)
@@ -33,8 +33,8 @@ def kolmogorov_smirnov(pair: Pair) -> Figure:
 
 
 def wasserstein(pair: Pair) -> Figure:
-    """How far values have to be carried to turn one distribution into the other, in standard
-    deviations.
+    """Compute the mean distance that values move to turn one distribution into the other, in
+    standard deviations.
 
     >>> pair = Pair(np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]]), ("age",))
     >>> wasserstein(pair).value
@@ -44,15 +44,15 @@ def wasserstein(pair: Pair) -> Figure:
 
 
 def _distances(pair: Pair) -> list[tuple[float, float]]:
-    """Of each column the largest difference of the distribution functions, and the area between
-    them.
+    """Return the largest difference of the distribution functions of each column, and the area
+    between them.
     """
-    standard, found = pair.standard, []
+    standard, distances = pair.standard, []
     for j in range(len(pair.names)):
         gaps, heights = _differences(standard, j)
         highest = float(np.max(heights, where=gaps > standard.rounding[j], initial=0.0))
-        found.append((highest, float(np.sum(gaps * heights))))
-    return found
+        distances.append((highest, float(np.sum(gaps * heights))))
+    return distances
 
 
 def _differences(standard: StandardPair, j: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,10 +64,9 @@ def _differences(standard: StandardPair, j: int) -> tuple[np.ndarray, np.ndarray
     return np.diff(values[order]), heights
 
 
-def _figure(found: list[float], names: tuple[str, ...]) -> Figure:
-    return Figure(
-        float(np.mean(found)), dict(zip(names, found, strict=True)), {"largest": max(found)}
-    )
+def _figure(distances: list[float], names: tuple[str, ...]) -> Figure:
+    by_column = dict(zip(names, distances, strict=True))
+    return Figure(float(np.mean(distances)), by_column, {"largest": max(distances)})
 
 
 KOLMOGOROV_SMIRNOV = Measure(

@@ -28,7 +28,8 @@ def loss_of_release(
 
     >>> before = Cells.plain(np.array([[0.0], [2.0], [10.0], [12.0]]), ["age"])
     >>> after = Cells.plain(np.array([[1.0], [1.0], [11.0], [11.0]]), ["age"])
-    >>> loss = loss_of_release(Space.fit(before, "none"), before, after, np.array([0, 0, 1, 1], np.int32))
+    >>> loss = loss_of_release(Space.fit(before, "none"), before, after,
+    ...     np.array([0, 0, 1, 1], np.int32))
     >>> loss["SSE"], loss["IL"] == loss["IL_within"]
     (4.0, True)
     """

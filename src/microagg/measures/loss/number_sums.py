@@ -29,7 +29,7 @@ _UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: roun
 class NumberScale:
     """Centre and unit of a column of numbers without gaps."""
 
-    place: int
+    position: int
     """Position among the quasi-identifiers."""
     name: str
     centre: float
@@ -51,7 +51,8 @@ def terms_of(
     weights: np.ndarray,
     released_weights: np.ndarray,
 ) -> list[np.ndarray]:
-    """Return the `TERMS` terms of each record, in the order in which `NumberTotals` takes their sums.
+    """Return the `TERMS` terms of each record, in the order in which `NumberTotals` takes their
+    sums.
 
     >>> scale = NumberScale(0, "age", 1.0, 2.0, 0.0, 2.0)
     >>> one = np.ones(1)
@@ -116,7 +117,7 @@ class NumberTotals:
 
     @property
     def mean_moved(self) -> float:
-        """Return by how many standard deviations the mean moved, weighted before and as released."""
+        """Return how far the mean moved in standard deviations, weighted before and as released."""
         z, _, _, _, released, plain, squares = self.sums
         spread = math.sqrt(max(squares - plain * plain / self.records, 0.0) / self.records)
         moved = abs(released / self.released_weight - z / self.weight)
@@ -151,11 +152,11 @@ def number_totals(pair: Pair) -> tuple[NumberTotals, ...]:
     return tuple(totals)
 
 
-def _scale_of(place: int, name: str, values: np.ndarray) -> NumberScale:
+def _scale_of(position: int, name: str, values: np.ndarray) -> NumberScale:
     least, most = float(values.min()), float(values.max())
     unit = most - least or 1.0
     centre = least + unit * float(np.mean((values - least) / unit))
-    return NumberScale(place, name, centre, unit, least, most)
+    return NumberScale(position, name, centre, unit, least, most)
 
 
 def _weights(weights: Sequence[float] | np.ndarray | None, records: int) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""What can still be learnt: models fitted on the release, tried on the original, against models
-fitted on the original.
+"""Accuracy of models fitted on the release and tested on the original, beside models fitted on
+the original.
 
 Both split the records the same way, by record number alone: record i (from 0) is held out if
 2654435761 i mod 2³² is below 2³²/3, which takes a third of the records, evenly and without a period
@@ -40,7 +40,7 @@ _TIE = 1e-6  # of the logarithms by which classes are compared
 
 
 def held_out(n: int) -> np.ndarray:
-    """Which of n records are kept for the trial.
+    """Return a mask of the records held out for testing.
 
     >>> np.flatnonzero(held_out(9)).tolist()
     [0, 2, 5, 7]
@@ -49,7 +49,7 @@ def held_out(n: int) -> np.ndarray:
 
 
 def regression_kept(pair: Pair) -> Figure:
-    """How much of what columns tell of each other is kept, in percent.
+    """Compute the share of the R² of columns on each other that is kept, in percent.
 
     >>> table = np.column_stack([np.arange(9.0), np.arange(9.0)])
     >>> regression_kept(Pair(table, table, ("age", "income"))).value
@@ -80,20 +80,20 @@ def _determinations(standard: StandardPair, columns: np.ndarray) -> list[float]:
     tried = np.compress(trial, standard.before, axis=1) - centres[:, None]
     weights = standard.shares[trial] / standard.shares[trial].sum()
     left = _left_over(known, centres, shares, tried)
-    found = []
+    determinations = []
     for target, errors in enumerate(left):
         total = float(mean((tried[target] - mean(tried[target], weights)) ** 2, weights))
         remaining = float(mean(errors**2, weights))
-        found.append(
+        determinations.append(
             max(0.0, 1.0 - remaining / total) if total > standard.rounding[target] ** 2 else 0.0
         )
-    return found
+    return determinations
 
 
 def _left_over(
     known: np.ndarray, centres: np.ndarray, shares: np.ndarray, tried: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """What the prediction of each column from all others leaves over. `tried` is measured from the
+    """Yield the residuals of predicting each column from all others. `tried` is measured from the
     centres of `known`.
     """
     d = len(known)
@@ -109,8 +109,8 @@ def _left_over(
 
 
 def _left_over_of_many(known: np.ndarray, shares: np.ndarray, tried: np.ndarray) -> np.ndarray:
-    """The same from one inverse instead of one system a column: with P = (C + ridge)⁻¹ it is (P
-    x)_j / P_jj for column j.
+    """Compute the residuals from one inverse instead of one system a column: with P = (C +
+    ridge)⁻¹ they are (P x)_j / P_jj for column j.
 
     Where the known records are fewer than columns, C = A Aᵀ for an A with a column for each of
     them, and the inverse comes from the smaller side: ridge P = I - A (AᵀA + ridge)⁻¹ Aᵀ.
@@ -126,7 +126,8 @@ def _left_over_of_many(known: np.ndarray, shares: np.ndarray, tried: np.ndarray)
 
 
 def classification_kept(pair: Pair) -> Figure:
-    """How much of what the quasi-identifiers tell of confidential categories is kept, in percent.
+    """Compute the share of the accuracy in predicting confidential categories that is kept, in
+    percent.
 
     >>> age, sick = np.arange(9.0)[:, None], np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
     >>> classification_kept(Pair(age, age, ("age",), {"sick": sick})).value
@@ -180,8 +181,8 @@ def _right(
     classes, members = np.unique(codes[~trial], return_inverse=True)
     common = np.bincount(members, weights=shares)
     centroids = np.array([np.bincount(members, weights=shares * x) / common for x in known])
-    for column, own in zip(known, centroids, strict=True):
-        column -= own[members]
+    for column, centroid in zip(known, centroids, strict=True):
+        column -= centroid[members]
     values, vectors = np.linalg.eigh(covariance(known, shares))
     whiten = vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE)
     tried, centroids = (
@@ -209,7 +210,9 @@ def _kept(
     kept = {name: min(max(released[name], 0.0), gain) for name, gain in gains.items()}
     columns = {name: 100.0 * (kept[name] / gain) if gain else 100.0 for name, gain in gains.items()}
     total = sum(gains.values())
-    return Figure(100.0 * (sum(kept.values()) / total) if total else 100.0, columns, details)
+    undefined = "" if total else "nothing can be predicted from the original either"
+    value = 100.0 * (sum(kept.values()) / total) if total else 100.0
+    return Figure(value, columns, details, undefined=undefined)
 
 
 def _mean(values: list[float]) -> float:
@@ -226,8 +229,8 @@ REGRESSION_KEPT = Measure(
     highest=100.0,
     zero_means="A regression fitted on the release predicts original records no better than their "
     "mean does.",
-    highest_means="A regression fitted on the release predicts original records as well as one fitted "
-    "on the original.",
+    highest_means="A regression fitted on the release predicts original records as well as one "
+    "fitted on the original.",
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
     "least squares and R².",
     compute=regression_kept,
@@ -245,8 +248,8 @@ CLASSIFICATION_KEPT = Measure(
     highest=100.0,
     zero_means="A classifier fitted on the release is no better on original records than guessing "
     "the commonest class.",
-    highest_means="A classifier fitted on the release is as good on original records as one fitted on "
-    "the original.",
+    highest_means="A classifier fitted on the release is as good on original records as one fitted "
+    "on the original.",
     source="Train on the release, test on the original (Esteban, Hyland and Rätsch 2017), with "
     "linear discriminants (Fisher 1936).",
     compute=classification_kept,

@@ -11,10 +11,12 @@ hardly explain it.
 Our reading, with μ_rs the central moment of orders r and s of two columns of the ORIGINAL
 (population moments, divided by n):
 
-    means         Var = μ_2 / n variances     Var = (μ_4 - μ_2²) / n covariances   Var = (μ_22 -
-    μ_11²) / n correlations  Var = ρ²/n · [μ_22/μ_11² + (μ_40/μ_20² + μ_04/μ_02² + 2 μ_22/(μ_20
-    μ_02))/4 - (μ_31/μ_20 + μ_13/μ_02)/μ_11] quantiles     Var = q (1 - q) / (n f(Q_q)²) for q = 5
-    %, 10 %, ..., 95 %
+    means         Var = μ_2 / n
+    variances     Var = (μ_4 - μ_2²) / n
+    covariances   Var = (μ_22 - μ_11²) / n
+    correlations  Var = ρ²/n · [μ_22/μ_11² + (μ_40/μ_20² + μ_04/μ_02² + 2 μ_22/(μ_20 μ_02))/4
+                                - (μ_31/μ_20 + μ_13/μ_02)/μ_11]
+    quantiles     Var = q (1 - q) / (n f(Q_q)²) for q = 5 %, 10 %, ..., 95 %
 
 Q_q is the smallest value whose share of records up to it is at least q; f a Gaussian kernel
 estimate from the original with Silverman's width 0.9 min(σ, IQR/1.34) n^(-1/5) (σ alone where the
@@ -193,11 +195,11 @@ def _variances_of_correlations(rho: np.ndarray, standard: StandardPair) -> np.nd
         return mixed + rho**2 * (fourth + fourth[:, None] + 2.0 * mixed) / 4.0 - rho * skewed
     variances = np.zeros_like(rho)
     for i, later in _pairs(centred):
-        own, product = rho[i, later], centred[i] * centred[later]
+        rho_i, product = rho[i, later], centred[i] * centred[later]
         mixed = mean(product**2, standard.shares)
         skewed = mean(product * (centred[i] ** 2 + centred[later] ** 2), standard.shares)
         variances[i, later] = (
-            mixed + own**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - own * skewed
+            mixed + rho_i**2 * (fourth[i] + fourth[later] + 2.0 * mixed) / 4.0 - rho_i * skewed
         )
     return variances
 
@@ -211,8 +213,8 @@ def _losses_of_pairs(
     for first in range(0, len(moved), step):
         rows = slice(first, first + step)
         rounding = standard.rounding[rows, None] + standard.rounding[first:]
-        found = _losses(moved[rows, first:], variances[rows, first:], standard.size, rounding)
-        losses[rows, first:] = np.triu(found, 1)
+        of_rows = _losses(moved[rows, first:], variances[rows, first:], standard.size, rounding)
+        losses[rows, first:] = np.triu(of_rows, 1)
     return losses
 
 
@@ -239,22 +241,22 @@ def _quantiles(column: np.ndarray, shares: np.ndarray, quantiles: np.ndarray) ->
     return ascending[np.minimum(places, len(column) - 1)]
 
 
-def _density(column: np.ndarray, shares: np.ndarray, size: float, at: np.ndarray) -> np.ndarray:
+def _density(column: np.ndarray, shares: np.ndarray, size: float, values: np.ndarray) -> np.ndarray:
     """A Gaussian kernel estimate from a standardised column, where it takes the values `at`."""
     quartiles = _quantiles(column, shares, np.array([0.25, 0.75]))
     spread = (quartiles[1] - quartiles[0]) / 1.34
     width = 0.9 * min(1.0, spread if spread > NEGLIGIBLE else 1.0) * size**-0.2
-    if len(at) * len(column) <= NEAR:
-        heights = mean(np.exp(-0.5 * ((column - at[:, None]) / width) ** 2), shares)
+    if len(values) * len(column) <= NEAR:
+        heights = mean(np.exp(-0.5 * ((column - values[:, None]) / width) ** 2), shares)
         return heights / (width * math.sqrt(2.0 * math.pi))
-    heights, room = np.empty(len(at)), np.empty(len(column))
-    for place, x in enumerate(at):
+    heights, room = np.empty(len(values)), np.empty(len(column))
+    for index, x in enumerate(values):
         np.subtract(column, x, out=room)
         room /= width
         np.square(room, out=room)
         room *= -0.5
         np.exp(room, out=room)
-        heights[place] = mean(room, shares)
+        heights[index] = mean(room, shares)
     return heights / (width * math.sqrt(2.0 * math.pi))
 
 
@@ -272,7 +274,7 @@ def _figure_of_pairs(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
     above = np.triu(np.ones(losses.shape, bool), 1)
     upper, both = losses[above], np.where(above, losses, losses.T)
     np.fill_diagonal(both, np.nan)
-    columns = {name: _mean_or_nothing(own) for name, own in zip(names, both, strict=True)}
+    columns = {name: _mean_or_nothing(row) for name, row in zip(names, both, strict=True)}
     return Figure(
         _mean_or_nothing(upper), columns, {"largest": float(np.nanmax(upper, initial=0.0))}
     )
@@ -280,8 +282,8 @@ def _figure_of_pairs(losses: np.ndarray, names: tuple[str, ...]) -> Figure:
 
 def _mean_or_nothing(values: np.ndarray) -> float:
     """The mean of those that are not NaN; 0 if there is none."""
-    there = values[~np.isnan(values)]
-    return float(np.mean(there)) if len(there) > 0 else 0.0
+    valid = values[~np.isnan(values)]
+    return float(np.mean(valid)) if len(valid) > 0 else 0.0
 
 
 def _declared(statistics: str, compute: Callable[[Pair], Figure]) -> Measure:

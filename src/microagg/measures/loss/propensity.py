@@ -44,7 +44,7 @@ _CONSTANT = 1e-9  # a term that varies by less than this share of its size varie
 
 
 def propensity(pair: Pair) -> Figure:
-    """How well a model tells released from original records: 0 not at all, 0.25 for sure.
+    """Compute how well a model separates released from original records: 0 not at all, 0.25 fully.
 
     >>> table = np.array([[0.0], [1.0], [4.0], [9.0]])
     >>> propensity(Pair(table, table, ("age",))).value
@@ -181,7 +181,7 @@ def _improved(
 def _unlikeliness(
     x: np.ndarray, shares: np.ndarray, penalty: np.ndarray, slopes: np.ndarray
 ) -> float:
-    """What is minimised."""
+    """Return the penalised negative log-likelihood, which is minimised."""
     towards = np.array([[1.0], [-1.0]]) * _leanings(x, slopes)
     missed = np.sum(shares * np.sum(np.logaddexp(0.0, towards), axis=0)) / 2.0
     return float(missed + 0.5 * np.sum(penalty * slopes**2))

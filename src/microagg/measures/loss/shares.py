@@ -1,5 +1,4 @@
-"""How often values occur, before and after: total variation, column by column, for columns of any
-kind.
+"""Total variation between the frequencies of values before and after, for columns of any kind.
 
     TV_j = 1/2 Σ_v |p_j(v) - p'_j(v)|       0 to 1
 
@@ -27,33 +26,35 @@ BINS = 10
 def marginals(pair: Pair) -> Figure:
     """The total variation between the shares of values before and after, mean over columns.
 
-    >>> pair = Pair(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0.0], [0.0], [0.0], [1.0]]), ("owns",))
+    >>> pair = Pair(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0.0], [0.0], [0.0], [1.0]]),
+    ...     ("owns",))
     >>> marginals(pair).value
     0.25
     """
     weights = np.ones(len(pair.original)) if pair.weights is None else pair.weights
-    found = {}
+    distances = {}
     for j, name in enumerate(pair.quasi):
         before, after, count = categories_of_both(pair.before, pair.after, j)
         change = np.bincount(before, weights, count) - np.bincount(after, weights, count)
         moved = float(np.abs(change).sum() / weights.sum() / 2.0)
-        found[name] = 0.0 if moved < _EQUAL else min(1.0, moved)
-    return Figure(float(np.mean(list(found.values()))), found, {"largest": max(found.values())})
+        distances[name] = 0.0 if moved < _EQUAL else min(1.0, moved)
+    largest = max(distances.values())
+    return Figure(float(np.mean(list(distances.values()))), distances, {"largest": largest})
 
 
 _EQUAL = 1e-12  # what rounding leaves of a difference of shares that are equal
 
 
 def categories_of_both(before: Cells, after: Cells, j: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """(n,) before and (n,) after: which category each cell of a column is, numbered alike in both;
-    and how many there are.
+    """Return category codes (n,) of a column before and after, numbered alike in both, and their
+    number.
     """
     old, new = before.variables[j], after.variables[j]
     numbers: dict[Hashable, int] = {}
     if old.kind is Kind.NUMERIC:
         cuts = _cuts(before.values[has_value(before, j), j])
         slots = [np.searchsorted(cuts, np.nan_to_num(before.values[:, j]))]
-        words: list[list[Hashable]] = [[("bin", place) for place in range(len(cuts) + 1)]]
+        words: list[list[Hashable]] = [[("bin", bin_number) for bin_number in range(len(cuts) + 1)]]
         if not new.levels:
             moved = after.values[:, j] + float(new.origin - old.origin)
             slots.append(np.searchsorted(cuts, np.nan_to_num(moved)))
@@ -63,11 +64,11 @@ def categories_of_both(before: Cells, after: Cells, j: int) -> tuple[np.ndarray,
     if len(slots) == 1:
         slots.append(_places(after, j))
         words.append([_word(level) for level in new.levels])
-    found = [
+    codes = [
         _numbered(cells, j, places, names, numbers)
         for cells, places, names in zip((before, after), slots, words, strict=True)
     ]
-    return found[0], found[1], len(numbers)
+    return codes[0], codes[1], len(numbers)
 
 
 def _numbered(
@@ -75,16 +76,16 @@ def _numbered(
 ) -> np.ndarray:
     """The numbers of the categories of each cell; those not met before are added."""
     of_names = np.array([numbers.setdefault(name, len(numbers)) for name in names] or [0], np.int64)
-    found = of_names[places]
+    codes = of_names[places]
     for mark, rows in _atoms(cells, j):
-        found[rows] = numbers.setdefault(("atom", mark), len(numbers))
-    return found
+        codes[rows] = numbers.setdefault(("atom", mark), len(numbers))
+    return codes
 
 
 def _atoms(cells: Cells, j: int) -> Iterator[tuple[Hashable, np.ndarray]]:
     atoms, variable = cells.atoms_of(j), cells.variables[j]
     if atoms is not None:
-        yield from ((mark, atoms == place) for place, mark in enumerate(variable.marks))
+        yield from ((mark, atoms == code) for code, mark in enumerate(variable.marks))
     if None in variable.levels:
         yield None, cells.values[:, j] == variable.levels.index(None)
 

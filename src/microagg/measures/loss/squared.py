@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from microagg.measures.columns import columns_of
 from microagg.measures.loss.mixed import loss_by_column, loss_of_release
 from microagg.measures.loss.number_sums import NumberTotals, number_totals
 from microagg.measures.loss.sse import loss_between
-from microagg.measures.measure import Basis, Figure, Measure, Pair, columns_of
+from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.parts import ColumnLoss, Parts
 from microagg.measures.risk.classes import columns_to_compare
 from microagg.problem.problem import as_points

@@ -82,7 +82,8 @@ class LossBetween:
     """SSE, IL and the share of the largest group, added up from runs of records: the same as
     `loss_between` and `largest_share` on all.
 
-    >>> points, released = np.array([[0.0], [2.0], [10.0], [16.0]]), np.array([[1.0], [1.0], [13.0], [13.0]])
+    >>> points = np.array([[0.0], [2.0], [10.0], [16.0]])
+    >>> released = np.array([[1.0], [1.0], [13.0], [13.0]])
     >>> lost = LossBetween(np.array([7.0]), groups=2)
     >>> for run in (slice(0, 3), slice(3, 4)):
     ...     lost.add(points[run], released[run], np.array([0, 0, 1, 1])[run])
@@ -133,7 +134,8 @@ def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) 
 
     With a label for each record and column, a group is one of a single column.
 
-    >>> points, released = np.array([[0.0], [2.0], [10.0], [16.0]]), np.array([[1.0], [1.0], [13.0], [13.0]])
+    >>> points = np.array([[0.0], [2.0], [10.0], [16.0]])
+    >>> released = np.array([[1.0], [1.0], [13.0], [13.0]])
     >>> largest_share(points, released, np.array([0, 0, 1, 1]))
     0.9
     """

@@ -1,5 +1,5 @@
-"""What most measures of loss start from: both tables in units of the original's standard
-deviations.
+"""Standardised tables: both in units of the original's standard deviations, as most measures of
+loss need them.
 
 Everything goes column by column: at a million records each further copy of a table would be felt.
 """
@@ -121,8 +121,8 @@ def mean(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def is_wide(columns: np.ndarray) -> bool:
-    """Whether pairs of the rows of `columns` are better worked out record by record: there are
-    many, and fewer records.
+    """Return True if pairs of the rows of `columns` are computed faster record by record: there are
+    many rows, and fewer records.
     """
     d, n = columns.shape
     return d > WIDE and n < d
@@ -135,21 +135,23 @@ def mean_products(left: np.ndarray, right: np.ndarray, shares: np.ndarray) -> np
     Record by record, for some rows at a time so that what is added to stays near at hand. `left`
     and `right` can change places without a change in the last digit.
 
-    >>> mean_products(np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 1.0], [0.0, 4.0]]), np.array([0.5, 0.5])).tolist()
+    >>> mean_products(np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 1.0], [0.0, 4.0]]),
+    ...     np.array([0.5, 0.5])).tolist()
     [[1.0, 4.0], [2.0, 2.0]]
     """
-    found = np.zeros((len(left), len(right)))
+    products = np.zeros((len(left), len(right)))
     step = max(1, NEAR // len(right))
     room = np.empty((step, len(right)))
     records = np.ascontiguousarray(right.T)
     for first in range(0, len(left), step):
-        part = found[first : first + step]
+        part = products[first : first + step]
         product = room[: len(part)]
-        for record, share, own in zip(records, shares, left[first : first + step].T, strict=True):
-            np.multiply(own[:, None], record, out=product)
+        columns = left[first : first + step].T
+        for record, share, column in zip(records, shares, columns, strict=True):
+            np.multiply(column[:, None], record, out=product)
             product *= share
             part += product
-    return found
+    return products
 
 
 def covariance(columns: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Which cells are as they were: the everyday figure of a release, for columns of any kind.
+"""Share of unchanged cells, for columns of any kind.
 
 Cells are compared by what they stand for: the levels of the two tables may be numbered differently,
 and a missing cell is as it was if it is missing still, a special code if it is the same code.
@@ -22,9 +22,10 @@ _WHOLE_TIME = re.compile(r"\d{4}-\d\d-\d\d|:|days")
 
 
 def cells_unchanged(pair: Pair) -> Figure:
-    """The cells that are as they were, in percent, averaged over columns.
+    """Compute the unchanged cells in percent, averaged over columns.
 
-    >>> pair = Pair(np.array([[30.0], [31.0], [32.0], [40.0]]), np.array([[31.0], [31.0], [31.0], [40.0]]), ("age",))
+    >>> pair = Pair(np.array([[30.0], [31.0], [32.0], [40.0]]),
+    ...     np.array([[31.0], [31.0], [31.0], [40.0]]), ("age",))
     >>> cells_unchanged(pair).columns
     {'age': 50.0}
     """
@@ -47,7 +48,7 @@ def unchanged_of(percents: Mapping[str, float]) -> Figure:
 
 
 def same_cells(before: Cells, after: Cells, j: int) -> np.ndarray:
-    """(n,): which cells of a column are as they were."""
+    """Return a mask (n,) of the cells of a column that are as they were."""
     old, new = before.variables[j], after.variables[j]
     same = _same_atoms(before, after, j)
     both = np.flatnonzero(has_value(before, j) & has_value(after, j))
@@ -62,7 +63,7 @@ def same_cells(before: Cells, after: Cells, j: int) -> np.ndarray:
 
 
 def equal_numbers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which numbers are the same, up to the rounding of a mean; whole ones to the last digit.
+    """Compare numbers up to the rounding of a mean; whole ones to the last digit.
 
     >>> equal_numbers(np.array([0.1, 2.0]), np.array([0.1 + 1e-17, 2.5])).tolist()
     [True, False]
@@ -72,36 +73,36 @@ def equal_numbers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def has_value(cells: Cells, j: int) -> np.ndarray:
-    """(n,): which cells of a column have a value: neither missing nor a special code."""
+    """Return a mask (n,) of the cells with a value: neither missing nor a special code."""
     variable, atoms = cells.variables[j], cells.atoms_of(j)
-    there = np.ones(len(cells), bool) if atoms is None else atoms == NO_ATOM
+    has = np.ones(len(cells), bool) if atoms is None else atoms == NO_ATOM
     if None in variable.levels:  # of nominal columns missing is a level
-        there &= cells.values[:, j] != variable.levels.index(None)
-    return there
+        has &= cells.values[:, j] != variable.levels.index(None)
+    return has
 
 
 def places_among(before: Sequence[object], after: Sequence[object]) -> np.ndarray:
-    """Where the levels of the release are among those before; -1 where they are not.
+    """Return the positions of the levels of the release among those before; -1 for new ones.
 
     >>> places_among(("a", "b"), ("b", "c")).tolist()
     [1, -1]
     """
-    known = {level: place for place, level in enumerate(before)}
+    known = {level: position for position, level in enumerate(before)}
     return np.array([known.get(level, -1) for level in after] or [-1], np.int64)
 
 
 def _same_atoms(before: Cells, after: Cells, j: int) -> np.ndarray:
-    """Where the same special code stands before and after, or nothing."""
+    """Return a mask of the cells with the same special code in both tables, or missing in both."""
     marks: list[object] = []
-    found = []
+    codes = []
     for cells in (before, after):
         atoms, variable = cells.atoms_of(j), cells.variables[j]
-        codes = np.full(len(cells), -1)
-        codes[~has_value(cells, j)] = _numbered(None, marks)
-        for place, mark in enumerate(variable.marks if atoms is not None else ()):
-            codes[atoms == place] = _numbered(mark, marks)
-        found.append(codes)
-    return (found[0] == found[1]) & (found[0] >= 0)
+        of_side = np.full(len(cells), -1)
+        of_side[~has_value(cells, j)] = _numbered(None, marks)
+        for code, mark in enumerate(variable.marks if atoms is not None else ()):
+            of_side[atoms == code] = _numbered(mark, marks)
+        codes.append(of_side)
+    return (codes[0] == codes[1]) & (codes[0] >= 0)
 
 
 def _numbered(mark: object, marks: list[object]) -> int:
@@ -111,8 +112,8 @@ def _numbered(mark: object, marks: list[object]) -> int:
 
 
 def _same_words(old: Variable, new: Variable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where a range or an ancestor is the value that was there: a range of one value, a value that
-    has its own branch.
+    """Return a mask of the cells whose range or ancestor is the original value: a range of one
+    value, or a value with a branch of its own.
     """
     places = y.astype(np.int64)
     if old.levels:

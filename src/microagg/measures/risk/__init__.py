@@ -1,1 +1,1 @@
-"""What an intruder gains."""
+"""Measures of disclosure risk."""

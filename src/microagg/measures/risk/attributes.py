@@ -56,14 +56,15 @@ def t_closeness(pair: Pair) -> Figure:
     divided by the longest way; what atoms add to that is told in `guarantees/t.py`.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
-    >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 2.0, 3.0, 4.0])})
+    >>> pair = Pair(released, released, ("age",),
+    ...     confidential={"wage": np.array([1.0, 2.0, 3.0, 4.0])})
     >>> round(t_closeness(pair).value, 6)
     0.333333
     """
     columns, means = {}, {}
     for name, _, nominal in _confidential(pair):
-        found = pair.once(_tally, name, _is_weighted(pair))
-        apart = distances(found, nominal=nominal)
+        counts = pair.once(_tally, name, _is_weighted(pair))
+        apart = distances(counts, nominal=nominal)
         columns[name] = float(apart.max())
         means[f"mean of {name}"] = float(np.clip(apart.mean(), 0.0, 1.0))
     return Figure(max(columns.values()), columns, means)
@@ -80,17 +81,20 @@ def spread_within(pair: Pair) -> Figure:
     those of the values.
 
     >>> released = np.array([[1.0], [1.0], [2.0], [2.0]])
-    >>> pair = Pair(released, released, ("age",), confidential={"wage": np.array([1.0, 3.0, 1.0, 3.0])})
+    >>> pair = Pair(released, released, ("age",),
+    ...     confidential={"wage": np.array([1.0, 3.0, 1.0, 3.0])})
     >>> spread_within(pair).value
     2.0
     """
     classes, columns = pair.classes, {}
     spreads = np.zeros(len(classes))
     for name, column, nominal in _confidential(pair):
-        told = np.ones(len(column), bool) if name not in pair.atoms else pair.atoms[name] == NO_ATOM
+        valid = np.ones(len(column), bool)
+        if name in pair.atoms:
+            valid &= pair.atoms[name] == NO_ATOM
         if column.dtype.kind == "f":
-            told &= ~np.isnan(column)
-        values, labels = column[told], classes.labels[told]
+            valid &= ~np.isnan(column)
+        values, labels = column[valid], classes.labels[valid]
         spread = (_nominal_spreads if nominal else _numeric_spreads)(values, labels, len(classes))
         here = np.bincount(labels, spread, len(classes))
         spreads += here
@@ -167,8 +171,8 @@ DISTINCT_L = Measure(
     highest=np.inf,
     zero_means="In some class no value is known; 1 says that all records of some class share a "
     "confidential value, or lack one.",
-    highest_means="Every class has all values: the figure is then the number of distinct values of the "
-    "poorest column.",
+    highest_means="Every class has all values: the figure is then the number of distinct values of "
+    "the poorest column.",
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
     "Missing values and special codes are no values. Not weighted.",
     compute=distinct_l,
@@ -231,8 +235,8 @@ SPREAD_WITHIN = Measure(
     lowest=0.0,
     highest=np.inf,
     zero_means="In some class every record has the same confidential values.",
-    highest_means="No class gathers records of similar confidential values; all records in one class "
-    "spread most.",
+    highest_means="No class gathers records of similar confidential values; all records in one "
+    "class spread most.",
     source="Abidi, Ben Yahia and Perera 2020, equation 2, called SSE_i there: the smallest over "
     "the classes; the mean is "
     "among the details. Distances, not their squares, on z-scores of the confidential "

@@ -29,7 +29,7 @@ class ReleasedClasses:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many records each class has."""
+        """Return the number of records of each class."""
         return np.diff(self.starts)
 
     def __len__(self) -> int:
@@ -38,8 +38,7 @@ class ReleasedClasses:
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """How many classes have which size: all that many measures ask of a release, whatever the
-    number of its records.
+    """Histogram of class sizes, which is all that many measures need of a release.
 
     >>> sizes = ClassSizes.of(np.array([2, 3, 2]))
     >>> sizes.sizes.tolist(), sizes.counts.tolist(), sizes.records, len(sizes)
@@ -53,29 +52,29 @@ class ClassSizes:
 
     @staticmethod
     def of(sizes: np.ndarray) -> ClassSizes:
-        """From the size of each class."""
+        """Count the classes of each size."""
         return ClassSizes(*np.unique(np.asarray(sizes, np.int64), return_counts=True))
 
     @staticmethod
     def counted(counts: Mapping[int, int]) -> ClassSizes:
-        """From how many classes have each size."""
+        """Build the histogram from the number of classes of each size."""
         sizes = sorted(counts)
         return ClassSizes(
-            np.array(sizes, np.int64), np.array([counts[each] for each in sizes], np.int64)
+            np.array(sizes, np.int64), np.array([counts[size] for size in sizes], np.int64)
         )
 
     @property
     def records(self) -> int:
-        """How many records are in all classes."""
+        """Return the number of records in all classes."""
         return int((self.sizes * self.counts).sum())
 
     @property
     def median(self) -> float:
-        """The median of the sizes of all classes."""
+        """Return the median class size."""
         upto = np.cumsum(self.counts)
         middle = [
-            self.sizes[np.searchsorted(upto, place, "right")]
-            for place in ((len(self) - 1) // 2, len(self) // 2)
+            self.sizes[np.searchsorted(upto, rank, "right")]
+            for rank in ((len(self) - 1) // 2, len(self) // 2)
         ]
         return float(sum(middle)) / 2.0
 
@@ -105,7 +104,8 @@ def classes_of_released(pair: Pair) -> ReleasedClasses:
     measures ask for `pair.classes`, which computes them once.
 
     >>> from microagg.measures.measure import Pair
-    >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",), kept={"sex": np.array([0, 1])})
+    >>> pair = Pair(np.array([[1.0], [2.0]]), np.array([[1.5], [1.5]]), ("age",),
+    ...     kept={"sex": np.array([0, 1])})
     >>> len(classes_of_released(pair)), len(classes_of_kept(pair))
     (1, 2)
     """

@@ -1,14 +1,12 @@
-"""How near released records come to original ones: the distance to the closest record, and by how
-much that one is the closest.
+"""Distances from released records to the closest original, and to the second closest.
 
 Both are figures of synthetic data: a generator that has learnt records by heart releases them, or
 nearly. From each released record the nearest and the second nearest original are looked up,
 Euclidean on z-scores of the original columns; equal originals count each. Categories and gaps are
 as far apart as where groups are formed; columns released as ranges or ancestors are left out.
 
-    distance to the closest record     d1                 0: it is an original record
-    nearest-neighbour distance ratio   d1 / d2            near 0: one original stands out; 1: two
-    are equally near
+    distance to the closest record     d1        0: it is an original record
+    nearest-neighbour distance ratio   d1 / d2   near 0: one original stands out; 1: two are as near
 
 Of both the figure is the 5th percentile: the least value that at least a twentieth of the records
 (or of their weights) does not exceed.
@@ -133,9 +131,9 @@ def two_distances(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
 
 def _lengths(squared: np.ndarray, slack: float) -> np.ndarray:
     """Distances; 0 where there is nothing but rounding."""
-    found = np.minimum(np.sqrt(squared), _LARGEST)
-    found[found <= slack] = 0.0
-    return found
+    lengths = np.minimum(np.sqrt(squared), _LARGEST)
+    lengths[lengths <= slack] = 0.0
+    return lengths
 
 
 def _percentile(values: np.ndarray, weights: np.ndarray | None, share: float) -> float:
@@ -174,7 +172,8 @@ NEAREST_NEIGHBOUR_RATIO = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=1.0,
-    zero_means="At least a twentieth of the released records equal one original record and no other.",
+    zero_means="At least a twentieth of the released records equal one original record and no "
+    "other.",
     highest_means="Nearly every released record is equally near to two originals.",
     source="As used for synthetic data by Zhao, Kunar, Birke and Chen 2021 (NNDR), after Lowe "
     "2004: nearest over second nearest "

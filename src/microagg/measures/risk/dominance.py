@@ -236,7 +236,8 @@ def two_largest(
 
     `starts` are the places where runs begin, `labels` the run of each value.
 
-    >>> [part.tolist() for part in two_largest(np.array([2.0, 5.0, 1.0]), np.array([0, 2]), np.array([0, 0, 1]))]
+    >>> [part.tolist() for part in two_largest(np.array([2.0, 5.0, 1.0]), np.array([0, 2]),
+    ...     np.array([0, 0, 1]))]
     [[5.0, 1.0], [2.0, 0.0]]
     """
     largest = np.maximum.reduceat(values, starts)
@@ -256,8 +257,8 @@ DOMINANCE = Measure(
     lowest=0.0,
     highest=100.0,
     zero_means="All original values are 0, so there is nothing to make up a part of.",
-    highest_means="In some class one record makes up the whole total of a column: its mean gives it "
-    "away.",
+    highest_means="In some class one record makes up the whole total of a column: its mean gives "
+    "it away.",
     source="Dominance and p % rules as in Hundepool et al. 2012, applied to the classes of the "
     "release and to absolute "
     "values of the original quasi-identifiers; with weights, a record makes up its weighted value.",

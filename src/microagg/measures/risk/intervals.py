@@ -61,9 +61,9 @@ def _disclosure(pair: Pair, widths: Sequence[float], inside: _Inside) -> Figure:
     for name, original, released in zip(pair.names, pair.original.T, pair.released.T, strict=True):
         here = inside(original, released, widths)
         everywhere &= here
-        found = _percent_of_rows(here, pair.weights)
-        columns[name] = float(found.mean())
-        by_width += found / len(pair.names)
+        percents = _percent_of_rows(here, pair.weights)
+        columns[name] = float(percents.mean())
+        by_width += percents / len(pair.names)
     details = {f"width {width:g} %": float(x) for width, x in zip(widths, by_width, strict=True)}
     details["in all columns at once"] = float(np.mean(_percent_of_rows(everywhere, pair.weights)))
     return Figure(float(by_width.mean()), columns, details)
@@ -117,8 +117,8 @@ RANK_INTERVALS = Measure(
     lowest=0.0,
     highest=100.0,
     zero_means="No original value lies between the neighbours in rank of its released value.",
-    highest_means="Every original value lies between the nearest neighbours in rank of its released "
-    "value.",
+    highest_means="Every original value lies between the nearest neighbours in rank of its "
+    "released value.",
     source=_SOURCE + "ranks are those among the released records, ties sharing the mean of theirs.",
     compute=rank_interval_disclosure,
     basis=Basis.SAMPLE,

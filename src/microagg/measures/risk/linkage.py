@@ -121,14 +121,14 @@ def _linked(
     """From the points of both tables, and which of them are equal, to each record's part in the
     ties.
     """
-    originals, own, counts = distinct_points(points, equal)
+    originals, original_of, counts = distinct_points(points, equal)
     tree = tree_build.build(originals)
     nearest, second = np.empty(len(released)), np.empty(len(released))
     link(
         released,
         classes.order,
         classes.starts,
-        own,
+        original_of,
         counts,
         slack,
         handle_of(tree),
@@ -139,22 +139,23 @@ def _linked(
 
 
 def slack_of(space: Space, points: np.ndarray, *, mixed: bool) -> float:
-    """How far rounding may move a point of a plain or a mixed table.
+    """Return how far rounding may move a point of a plain or a mixed table.
 
-    >>> slack_of(Space.fit(np.array([[0.0], [1.0]])), np.array([[-1.0], [1.0]]), mixed=False) < 1e-14
+    >>> slack_of(Space.fit(np.array([[0.0], [1.0]])), np.array([[-1.0], [1.0]]),
+    ...     mixed=False) < 1e-14
     True
     """
     return slack_of_turned(points) if mixed else _slack(space, points)
 
 
 def slack_of_turned(points: np.ndarray) -> float:
-    """How far rounding may move a point that is a sum over all axes before they were turned."""
+    """Return how far rounding may move a point that is a sum over all axes before the rotation."""
     return _ROUNDINGS * points.shape[1] * math.hypot(*(2.0 * np.abs(points).max(axis=0)))
 
 
 def _slack(space: Space, points: np.ndarray) -> float:
-    """How far rounding may move a point. A column that does not vary moves all alike, which changes
-    no tie.
+    """Return how far rounding may move a point. A constant column moves all points alike, which
+    changes no tie.
     """
     axes = [j for j in range(points.shape[1]) if j not in space.constant]
     offsets, extents = np.abs(space.centre) / space.width, np.abs(points).max(axis=0)

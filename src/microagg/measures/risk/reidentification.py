@@ -12,9 +12,8 @@ Franconi 1998). That is more than 1 over the mean of F: for one record with a we
     F counts draws up to the f-th success     Pr(F = h) = C(h-1, f-1) p^f q^(h-f),  h = f, f+1, …
     r(f) = Σ_h Pr(F = h) / h = p^f / f · ₂F₁(f, f; f+1; q) = p ∫₀¹ y^(f-1) / (p + q y) dy
 
-    r(1) = -p log p / q,   r(f+1) = (p / q) (1 / f - r(f))                which loses digits where p
-    is not small r(f) = p Σ_m q^m · m! (f-1)! / (f+m)!                                 which is slow
-    where p is small
+    r(1) = -p log p / q,   r(f+1) = (p / q) (1 / f - r(f))     loses digits where p is not small
+    r(f) = p Σ_m q^m · m! (f-1)! / (f+m)!                      is slow where p is small
 
 The second follows from p + q y = 1 - q (1 - y). The recursion shrinks errors by p / q in each step,
 so it begins a few steps below f.
@@ -36,7 +35,8 @@ _NOTHING = 2.0**-60
 def prosecutor_risk(pair: Pair) -> Figure:
     """The highest chance of any record, in percent: 100 / the size of the smallest class.
 
-    >>> prosecutor_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
+    >>> prosecutor_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]),
+    ...     ("age",))).value
     50.0
     """
     return prosecutor_risk_of(ClassSizes.of(pair.classes.sizes))
@@ -76,8 +76,9 @@ def journalist_risk(pair: Pair) -> Figure:
 def highest_chance(chance: float, records: int) -> Figure:
     """The figure of the highest chance of any record, and of how many have it.
 
-    >>> highest_chance(0.2, 10)
-    Figure(value=20.0, columns={}, details={'records at this risk': 10.0}, sample=None)
+    >>> figure = highest_chance(0.2, 10)
+    >>> figure.value, figure.details
+    (20.0, {'records at this risk': 10.0})
     """
     return Figure(100.0 * chance, details={"records at this risk": float(records)})
 
@@ -86,7 +87,8 @@ def marketer_risk(pair: Pair) -> Figure:
     """The records, in percent, that an intruder gets right who draws for everybody: 100 x
     classes / records.
 
-    >>> marketer_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]), ("age",))).value
+    >>> marketer_risk(Pair(np.zeros((5, 1)), np.array([[1.0], [1.0], [2.0], [2.0], [2.0]]),
+    ...     ("age",))).value
     40.0
     """
     classes = pair.classes
@@ -134,8 +136,8 @@ def _by_recursion(f: np.ndarray, p: np.ndarray) -> np.ndarray:
     q, begin = 1.0 - p, np.maximum(f - _STEPS, 1.0)
     chance = np.where(begin == 1.0, -p * np.log(p) / q, p / begin)
     for step in range(_STEPS):
-        at = begin + step
-        chance = np.where(at < f, p / q * (1.0 / at - chance), chance)
+        size = begin + step
+        chance = np.where(size < f, p / q * (1.0 / size - chance), chance)
     return chance
 
 

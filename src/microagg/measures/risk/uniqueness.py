@@ -1,4 +1,4 @@
-"""How many records share all their released values: uniqueness and class sizes."""
+"""Uniqueness and class sizes: the number of records that share all their released values."""
 
 from __future__ import annotations
 
@@ -163,8 +163,8 @@ SMALLEST_CLASS_WITH_KEPT = Measure(
     lowest=0.0,
     highest=np.inf,
     zero_means="The table has no records; with records the least is 1, somebody alone.",
-    highest_means="All records are alike, in the kept columns too: the figure is then the number of "
-    "records.",
+    highest_means="All records are alike, in the kept columns too: the figure is then the number "
+    "of records.",
     source=_CLASS_SOURCE + _KEPT,
     compute=_smallest_class_with_kept,
     basis=Basis.CLASSES,

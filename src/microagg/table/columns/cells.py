@@ -13,9 +13,11 @@ import pyarrow as pa
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.columns.distinct import distinct, number_of
-from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column, values_of
+from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column
 from microagg.table.columns.levels import ValueCounts, gap_among, levels_of, with_gaps
-from microagg.table.columns.numbers import Codes, numbers_of
+from microagg.table.columns.matrix_values import values_of
+from microagg.table.columns.numbers import numbers_of
+from microagg.table.columns.parsed_numbers import Codes
 from microagg.table.hierarchy import Hierarchy
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable

@@ -15,17 +15,11 @@ from microagg.table.columns import times
 from microagg.table.columns.arrow import is_text, of_plain_type
 from microagg.table.columns.cells import nothing_but_gaps
 from microagg.table.columns.distinct import distinct
-from microagg.table.columns.frames import LARGEST_WHOLE, UNKNOWN_TYPE, is_odd, values_of
+from microagg.table.columns.frames import LARGEST_WHOLE, UNKNOWN_TYPE, is_odd
 from microagg.table.columns.levels import ValueCounts, gap_among, levels_of, with_gaps
-from microagg.table.columns.numbers import (
-    Codes,
-    Extent,
-    ParsedNumbers,
-    extent_of,
-    numbers_in,
-    parse_column,
-    terms_of,
-)
+from microagg.table.columns.matrix_values import values_of
+from microagg.table.columns.numbers import extent_of, numbers_in, parse_column, terms_of
+from microagg.table.columns.parsed_numbers import Codes, Extent, ParsedNumbers
 from microagg.table.reduction import Reduction
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
@@ -105,10 +99,10 @@ class ColumnStats(Reduction):
 
     @classmethod
     def of_chunk(
-        cls, column: Column, told: pa.Field, part: pa.ChunkedArray, codes: Codes
+        cls, column: Column, metadata: pa.Field, part: pa.ChunkedArray, codes: Codes
     ) -> ColumnStats:
         """Return the statistics of a part of a column."""
-        return column_stats(column, told, part, codes)[0]
+        return column_stats(column, metadata, part, codes)[0]
 
     def combine(self, more: ColumnStats) -> ColumnStats:
         """Add the statistics of the next part."""

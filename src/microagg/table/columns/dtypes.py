@@ -19,9 +19,12 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.columns.canonical import canonical
 from microagg.table.columns.distinct import Finder, distinct, number_of
-from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column, column_like, of_used_values
+from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column, column_like
 from microagg.table.columns.levels import ValueCounts
-from microagg.table.columns.numbers import DIGITS, spelled_numbers
+from microagg.table.columns.number_spelling import spelled
+from microagg.table.columns.numbers import DIGITS
+from microagg.table.columns.series_like import series_like, with_index
+from microagg.table.columns.used_categories import of_used_values
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Variable
 
@@ -67,7 +70,7 @@ def restore_column(
         return _coarse(original, variable, values, atoms)
     if variable.kind is not Kind.NUMERIC:
         if context is not None and context.examples is not None:
-            original = _series(original, context.examples)
+            original = series_like(original, context.examples)
         return canonical_column(of_used_values(_levels(original, variable, values, atoms)))
     _, column = arrow_column(original.to_frame(), original.name)
     if is_text(column.type):
@@ -76,7 +79,7 @@ def restore_column(
             if context is None or context.values is None
             else context.values
         )
-        return _spelled(original, column, variable, values, atoms, spellings, whole=whole)
+        return spelled(original, column, variable, values, atoms, spellings, whole=whole)
     if times.is_time(column.type):
         return _times(original, column, variable, values, atoms)
     if pa.types.is_decimal(column.type) and whole:
@@ -106,7 +109,7 @@ def canonical_column(series: nw.Series[Any]) -> nw.Series[Any]:
     if tidy is column:
         return series
     whole = tidy.combine_chunks()
-    return _series(series, whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole)
+    return series_like(series, whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole)
 
 
 def _places(variable: Variable, values: np.ndarray, atoms: np.ndarray | None) -> np.ndarray:
@@ -183,37 +186,10 @@ def _coarse(
     native = original.to_native()
     if original.implementation.is_pyarrow():
         kind = native.type if is_text(native.type) else pa.string()
-        return _series(original, pc.cast(text, kind))
+        return series_like(original, pc.cast(text, kind))
     backend: Any = original.implementation
     series = nw.new_series(original.name, text.to_pylist(), nw.String, backend=backend)
-    return _with_index(original, series.to_native())
-
-
-def _series(original: nw.Series[Any], array: pa.Array) -> nw.Series[Any]:
-    """Return an Arrow array as a column of the original's library and type."""
-    native = original.to_native()
-    if original.implementation.is_pyarrow():
-        return nw.from_native(pa.chunked_array([array]), series_only=True).alias(original.name)
-    library: Any = original.__native_namespace__()
-    if original.implementation.is_polars():
-        return nw.from_native(
-            library.Series(original.name, array).cast(native.dtype), series_only=True
-        )
-    if isinstance(native.dtype, library.ArrowDtype):
-        made = library.Series(library.arrays.ArrowExtensionArray(pa.chunked_array([array])))
-    elif native.dtype == object:
-        few = pc.dictionary_encode(array)  # objects of Python for different values only
-        objects = np.array([*few.dictionary.to_pylist(), None], object)
-        made = library.Series(objects[np.asarray(pc.fill_null(few.indices, -1))], dtype=object)
-    else:
-        made = library.Series(array.to_pandas())
-    return _with_index(original, made.astype(native.dtype))
-
-
-def _with_index(original: nw.Series[Any], made: Any) -> nw.Series[Any]:
-    if original.implementation.is_pandas_like():
-        made.index = original.to_native().index
-    return nw.from_native(made, series_only=True).alias(original.name)
+    return with_index(original, series.to_native())
 
 
 def _numbers(
@@ -243,7 +219,7 @@ def _numbers(
         numbers[missing], missing = np.nan, None  # the column writes gaps so
     if pa.types.is_float16(column.type) or original.dtype == nw.Object:
         return _odd_numbers(original, column.type, numbers, missing, whole=whole)
-    made = _with_index(original, column_like(original, numbers, whole=whole).to_native())
+    made = with_index(original, column_like(original, numbers, whole=whole).to_native())
     return made if missing is None else _without(made, missing)
 
 
@@ -271,7 +247,9 @@ def _odd_numbers(
     """Return numbers of types that narwhals does not support: half precision, Python objects."""
     if not whole and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         kind = pa.float64()
-    return _series(original, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing))
+    return series_like(
+        original, pa.array(numbers.astype(kind.to_pandas_dtype()), kind, mask=missing)
+    )
 
 
 def _without(series: nw.Series[Any], missing: np.ndarray) -> nw.Series[Any]:
@@ -319,7 +297,7 @@ def _decimals(
     places = inverse.reshape(-1)
     if atoms is not None:
         places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)
-    return _series(original, pc.take(pa.array(decimals, kind), pa.array(places)))
+    return series_like(original, pc.take(pa.array(decimals, kind), pa.array(places)))
 
 
 def _times(
@@ -349,7 +327,7 @@ def _times(
         if tick is not None:
             here = atoms == index
             ticks[here], missing[here] = tick, False
-    return _series(original, times.of_ticks(ticks, kind, missing))
+    return series_like(original, times.of_ticks(ticks, kind, missing))
 
 
 def _own_counts(column: pa.ChunkedArray, variable: Variable, factor: int) -> np.ndarray:
@@ -366,55 +344,3 @@ def _make_exact(counts: np.ndarray, numbers: np.ndarray, exact: np.ndarray) -> N
     nearest = np.minimum(np.searchsorted(looks, numbers), len(looks) - 1)
     same = looks[nearest] == numbers
     counts[same] = exact[nearest[same]]
-
-
-def _spelled(
-    original: nw.Series[Any],
-    column: pa.ChunkedArray,
-    variable: Variable,
-    values: np.ndarray,
-    atoms: np.ndarray | None,
-    spellings: ValueCounts,
-    *,
-    whole: bool,
-) -> nw.Series[Any]:
-    """Return numbers as text: as the column spells them, others with its number of decimals."""
-    texts_of_column = spellings.values
-    spelled = spelled_numbers(pa.array(texts_of_column, pa.large_string()))
-    order = np.argsort(-spellings.all_counts[:-1], kind="stable")
-    spelling = {float(spelled[index]): texts_of_column[index] for index in order[::-1]}
-    tails = {
-        _decimals_in(text)
-        for text, number in zip(texts_of_column, spelled, strict=True)
-        if number == number
-    }
-    fixed = tails.pop() if len(tails) == 1 and whole else None
-    numbers, inverse = np.unique(values, return_inverse=True)
-    texts: list[str | None] = [
-        None if np.isnan(value) else spelling.get(float(value), _written(float(value), fixed))
-        for value in numbers
-    ]
-    finder = Finder([text.strip() for text in texts_of_column])
-    for mark in variable.marks:
-        same = [] if mark is None else finder.places(mark)
-        texts.append(
-            variable.gap if mark is None else texts_of_column[same[0]] if same else str(mark)
-        )
-    places = inverse.reshape(-1)
-    if atoms is not None:
-        places = np.where(atoms == NO_ATOM, places, len(numbers) + atoms)
-    text = pc.take(pa.array(texts, pa.large_string()), pa.array(places))
-    kind = original.to_native().type if original.implementation.is_pyarrow() else column.type
-    return _series(original, pc.cast(text, kind))
-
-
-def _decimals_in(text: str) -> int | None:
-    """Return the number of decimals of a spelled number; None with an exponent."""
-    _, _, tail = text.strip().partition(".")
-    return None if "e" in text.lower() else len(tail)
-
-
-def _written(number: float, fixed: int | None) -> str:
-    if fixed is not None:
-        return f"{number + 0.0:.{fixed}f}"
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

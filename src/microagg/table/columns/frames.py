@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import (
     is_text,
     means_numbers,
     of_plain_type,
-    of_used_categories,
     strip_metadata,
     without_runs,
 )
 from microagg.table.columns.cell_errors import check_value
 from microagg.table.columns.containers import as_container, as_table
 from microagg.table.columns.labels import understood_in
-from microagg.table.columns.text_inference import NUMBER
+from microagg.table.columns.used_categories import without_unused
 from microagg.table.schema import ColumnFacts, Kind, check_duplicates
 
 SPELLED = (
@@ -46,8 +43,6 @@ KNOWN_TABLES = (
     "the table must be a pandas, polars or Arrow table, a LazyFrame of polars, a relation of "
     "DuckDB, a dict of lists, or a NumPy matrix."
 )
-POLARS_WITHOUT_TRAIL = (1, 35, 1)
-"""From here on a pickled Categorical of polars holds the categories that occur, and no others."""
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
@@ -145,82 +140,7 @@ def same_type(frame: nw.DataFrame[Any], original: Any) -> Any:
     """Return the frame as the type of the original, without unused categories."""
     if isinstance(original, np.ndarray):
         return np.column_stack([frame[name].to_numpy() for name in frame.columns])
-    return as_container(_without_unused(frame), original)
-
-
-def _without_unused(frame: nw.DataFrame[Any]) -> Any:
-    """Return the native table of a frame, without unused categories."""
-    native = frame.to_native()
-    if isinstance(native, pa.Table):
-        made = strip_metadata(native, marked=True).replace_schema_metadata(native.schema.metadata)
-        for index, field in enumerate(native.schema):
-            if field.type == pa.string_view():  # which files do not have, but tables do
-                made = made.set_column(
-                    index,
-                    made.schema.field(index).with_type(field.type),
-                    made.column(index).cast(field.type),
-                )
-        return made
-    for name in frame.columns:
-        frame = frame.with_columns(of_used_values(frame[name]))
-    return frame.to_native()
-
-
-def of_used_values(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Return a column without unused categories: in the order of an ordered type, else sorted."""
-    if series.dtype not in (nw.Categorical, nw.Enum):
-        return series
-    native = series.to_native()
-    if isinstance(native, pa.ChunkedArray):
-        return nw.from_native(of_used_categories(native), series_only=True).alias(series.name)
-    if series.implementation.is_pandas_like():
-        return nw.from_native(_of_used_in_pandas(series), series_only=True)
-    kind: Any = series.dtype
-    if isinstance(kind, nw.Enum):
-        used = set(series.drop_nulls().unique().to_list())
-        return series.cast(nw.String).cast(
-            nw.Enum([name for name in kind.categories if name in used])
-        )
-    return _of_used_in_polars(series)
-
-
-def _of_used_in_polars(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Return a Categorical of polars unchanged, except in old versions.
-
-    Its categories are held by polars, not by the table.
-    """
-    library: Any = series.__native_namespace__()
-    version = tuple(int(part) for part in re.findall(r"\d+", library.__version__)[:3])
-    if version < POLARS_WITHOUT_TRAIL:
-        wanted = ".".join(map(str, POLARS_WITHOUT_TRAIL))
-        raise InputError(
-            f"column {series.name!r} is a Categorical of polars {library.__version__}, "
-            f"which keeps categories that no released record has;"
-            f" install polars {wanted} or newer, or make it text."
-        )
-    return series
-
-
-def _of_used_in_pandas(series: nw.Series[Any]) -> Any:
-    native = series.to_native()
-    if hasattr(native, "cat"):
-        used = native.cat.remove_unused_categories()
-        return (
-            used if used.cat.ordered else used.cat.reorder_categories(_sorted(used.cat.categories))
-        )
-    library: Any = series.__native_namespace__()  # over Arrow, it has no word for that
-    column = native.array.__arrow_array__()
-    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    kept = library.arrays.ArrowExtensionArray(of_used_categories(column))
-    return library.Series(kept, index=native.index, name=native.name)
-
-
-def _sorted(categories: Any) -> Any:
-    """Categories of pandas in ascending order; that of their texts where they have none."""
-    try:
-        return categories.sort_values()
-    except TypeError:
-        return sorted(categories, key=repr)
+    return as_container(without_unused(frame), original)
 
 
 def column_like(original: nw.Series[Any], values: np.ndarray, *, whole: bool) -> nw.Series[Any]:
@@ -427,67 +347,3 @@ def suggested_kind(frame: nw.DataFrame[Any], name: str) -> Kind:
 
 def _is_numeric(dtype: Any) -> bool:
     return dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Decimal)
-
-
-def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
-    """(n, d) float64: the values of numeric columns; anything else is an error that names column
-    and row.
-    """
-    values = np.empty((len(frame), len(names)))
-    native = frame.to_native()
-    for j, name in enumerate(names):
-        column = _sound_values(native.column(name)) if isinstance(native, pa.Table) else None
-        values[:, j] = _numeric_values(frame, name) if column is None else column
-    return values
-
-
-def _sound_values(column: pa.ChunkedArray) -> np.ndarray | None:
-    """Return the numbers of a plain Arrow column; None if there is any problem with them.
-
-    This is some twenty times as fast as narwhals, which matters for thousands of columns.
-    """
-    if column.null_count or not (
-        column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)
-    ):
-        return None
-    values = column.to_numpy().astype(np.float64)
-    # NaN where there is one
-    largest = max(abs(values.min(initial=0.0)), abs(values.max(initial=0.0)))
-    sound = largest < LARGEST_WHOLE if pa.types.is_integer(column.type) else largest <= LARGEST
-    return values if sound else None
-
-
-def _numeric_values(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
-    series = frame[name]
-    if not _is_numeric(series.dtype):
-        _check_type(frame, name)
-    _check_where(name, series.is_null().to_numpy(), "missing value")
-    whole = series.dtype.is_integer()
-    try:
-        values = (series if whole else series.cast(nw.Float64)).to_numpy().astype(np.float64)
-    except MemoryError:
-        raise
-    except Exception:  # of pandas or polars, for numbers that no array can hold
-        raise InputError(f"column {name!r} {UNKNOWN_TYPE}") from None
-    _check_where(name, np.isnan(values), "missing value")
-    _check_where(name, np.isinf(values), "infinite value")
-    if whole:
-        _check_where(name, np.abs(values) >= LARGEST_WHOLE, "a whole number of more than 15 digits")
-    _check_where(name, np.abs(values) > LARGEST, f"a number beyond {LARGEST:g}")
-    return values
-
-
-def _check_where(name: str, wrong: np.ndarray, what: str) -> None:
-    if wrong.any():
-        check_value(name, int(np.argmax(wrong)), what)
-
-
-def _check_type(frame: nw.DataFrame[Any], name: str) -> NoReturn:
-    column = to_arrow(frame.select(name)).column(0)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        number = pc.match_substring_regex(column, NUMBER)
-        first = pc.index(pc.fill_null(number, False), False).as_py()
-        check_value(name, max(first, 0), "text where a number is needed")
-    raise InputError(
-        f"column {name!r} does not hold numbers; convert it, or give it another role than quasi."
-    )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from microagg.errors import InputError
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.distinct import Distinct, Finder, number_of
-from microagg.table.columns.numbers import Codes
+from microagg.table.columns.parsed_numbers import Codes
 from microagg.table.reduction import Reduction
 from microagg.table.schema import Column, Kind
 from microagg.table.variable import NO_ATOM, Variable

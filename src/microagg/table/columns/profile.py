@@ -15,7 +15,10 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.field_metadata import MARKER
 from microagg.table.columns.frames import arrow_column, is_odd
 from microagg.table.columns.labels import Understood, understood_in
-from microagg.table.columns.text_inference import CODE, DAY, MOMENT, quasi_column, without_markers
+from microagg.table.columns.text_facts import without_markers
+from microagg.table.columns.text_inference import quasi_column
+from microagg.table.columns.text_masks import CODE
+from microagg.table.columns.text_patterns import _KEY, counted, pattern_of
 from microagg.table.reduction import Reduction
 from microagg.table.schema import ColumnSettings, Kind
 
@@ -26,41 +29,15 @@ average.
 """
 NEARLY = 0.95
 """From this share of different values on, a column is nearly unique."""
-SHARE = 0.05
-"""From this share of values that look like an e-mail address or the like, a column is taken for one
-of those.
-"""
-_E_MAIL = r"[^\s@]@[^\s@]+\.[^\s@]"
-_ACCOUNT = r"(?i)^[a-z]{2}\d{2} ?([a-z0-9]{4} ?){2,7}[a-z0-9]{0,4}$"
-_PHONE = (
-    r"^\+\d[\d ()/.\-]{6,}$|^\(?0\d{1,5}\)?[ /\-][\d /.\-]{4,}$|^\(?\d{3}\)?[ .\-]\d{3}[ "
-    r".\-]\d{4}$|^\d{3}-\d{2}-\d{4}$"
-)
-_DATE = r"^\d{1,2}[./\-]\d{1,2}[./\-](\d{2}|\d{4})$|^\d{4}[./\-]\d{1,2}[./\-]\d{1,2}$"
-_WORDS = r"(\s+[^\s?]+){1,5}"
-_STREET = (
-    # Hauptstraße 5, Elm Street no. 5
-    r"(?i)(stra(ß|ss)e|str\.|street|\bst\.?|avenue|\bave\.?|\broad|\brd\.?|\blane|\bdrive|straat|gatan|platz|weg|gasse|allee)"
-    r"\s*,?\s*(n[or°º]\.?\s*)?\d+\s*[a-z]?\b"
-    # rue de la Paix 5, 5 rue de la Paix, 5 Elm Street
-    rf"|\b(rue|calle|via|rua|avenue|avenida){_WORDS}\s*,?\s*\d+\s*[a-z]?(,|$)|^\d+\s*[a-z]?,?\s+(rue|calle|via|rua|avenue|avenida)\s"
-    rf"|^\d+\s*[a-z]?,?{_WORDS}\s+(street|st|avenue|ave|road|rd|lane|ln|drive|boulevard|blvd)\.?(,|$)"
-)
-_KEY = r"^[A-Za-z]{0,4}[-_/]?\d{3,}[A-Za-z]?$"
-"""A letter or two and a number, as registers number people and companies."""
 _MISSING_WORDS = (
-    r"(?i)^(-+|\?+|–|—|none|#n/a|n\.?\s?a\.?|k\.?\s?a\.?|n\.?\s?d\.?|s/d|missing|unknown|unbekannt|keine angabe|inconnu|desconocido|"
+    r"(?i)^(-+|\?+|–|—|none|#n/a|n\.?\s?a\.?|k\.?\s?a\.?|n\.?\s?d\.?|s/d|missing|unknown|"
+    r"unbekannt|keine angabe|"
+    r"inconnu|desconocido|"
     r"refused|no answer|not available|not applicable|don'?t know)$"
 )
 """Texts that mean a missing value where all others are numbers or dates, and are known to from no
 data.
 """
-LIKE = {
-    "e-mail addresses": _E_MAIL,
-    "bank accounts": _ACCOUNT,
-    "phone or identity numbers": _PHONE,
-    "street addresses": _STREET,
-}
 
 
 @dataclass(frozen=True)
@@ -157,7 +134,7 @@ def profile_column(
         column, declared_kind, words, mixed = _read_text(name, column, typed=typed)
     if is_text(column.type):
         column = _without_markers(pc.cast(column, pa.large_string()))
-        like, coded = _like(column), _coded(column)
+        like, coded = pattern_of(column), _coded(column)
     if kind is None:
         plain = (
             is_text(column.type)
@@ -305,7 +282,7 @@ class ProfileStats(Reduction):
             column, *_ = _read_text(self.name, column, typed=True)
         if is_text(column.type):
             column = _without_markers(pc.cast(column, pa.large_string()))
-            like = _like(column, counts)
+            like = pattern_of(column, counts)
         values = comparable(column)
         summed = (
             pa.table({"value": values, "count": counts})
@@ -405,7 +382,7 @@ def _coded(text: pa.ChunkedArray) -> bool:
     present = len(text) - text.null_count
     return (
         present > 0
-        and _counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * present
+        and counted(pc.match_substring_regex(text, _KEY), pa.scalar(1)) >= NEARLY * present
     )
 
 
@@ -417,22 +394,3 @@ def _without_markers(text: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(text)
     gone = pc.or_(pc.equal(trimmed, ""), pc.match_substring_regex(trimmed, MARKER))
     return pc.if_else(gone, pa.scalar(None, trimmed.type), trimmed)
-
-
-def _like(text: pa.ChunkedArray, counts: pa.Array | None = None) -> str:
-    """Return the pattern that a share of the texts matches, or ""; `counts` are weights."""
-    often = pa.scalar(1) if counts is None else counts
-    present = len(text) - text.null_count
-    if counts is not None:
-        present = int(pc.sum(counts.filter(pc.is_valid(text).combine_chunks())).as_py() or 0)
-    dates = pc.match_substring_regex(text, f"{_DATE}|{DAY}|{MOMENT}")
-    shares = {
-        what: _counted(pc.and_not(pc.match_substring_regex(text, pattern), dates), often)
-        for what, pattern in LIKE.items()
-    }
-    most = max(shares, key=lambda what: shares[what])
-    return most if present and shares[most] >= SHARE * present else ""
-
-
-def _counted(hits: pa.ChunkedArray, often: Any) -> int:
-    return pc.sum(pc.multiply(pc.cast(hits, pa.int64()), often)).as_py() or 0

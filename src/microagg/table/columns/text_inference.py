@@ -8,17 +8,13 @@ the output looks like the input.
 from __future__ import annotations
 
 import datetime
-import functools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.table.columns.arrow import compute as pc
-from microagg.table.columns.arrow import is_text
 from microagg.table.columns.fast_inference import (
     are_shortest,
     cast_or_none,
@@ -26,81 +22,30 @@ from microagg.table.columns.fast_inference import (
     is_mere_text,
     plain_numbers,
 )
-from microagg.table.columns.field_metadata import MARKER, Pattern, field_metadata, missing_mark
+from microagg.table.columns.field_metadata import MARKER, Pattern, field_metadata
+from microagg.table.columns.text_facts import TextFacts, facts_of_text, missing_metadata
+from microagg.table.columns.text_masks import (
+    CODE,
+    DAY,
+    INFINITE,
+    LIKE_MISSING,
+    MOMENT,
+    NUMBER,
+    TRUTH,
+    WHOLE,
+    ZONE,
+    any_of,
+    both_of,
+    either_of,
+    first_of,
+    floats_of,
+    matches,
+    usual_texts,
+    without_cells,
+)
 from microagg.table.columns.text_options import cells_of_pattern
 from microagg.table.columns.text_types import TextType, is_truth, number_type
-from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings, Kind
-
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
-CODE = r"^\s*[+-]?0\d"
-INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
-LIKE_MISSING = r"(?i)^(none|-|--|#n/a|\?)$"
-DAY = r"^\d{4}-\d{2}-\d{2}$"
-MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
-TRUTH = r"^(?i:true|false)$"
-ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
-
-
-@dataclass(frozen=True)
-class _Look:
-    """Masks of the cells of a text column by meaning; `text` is trimmed."""
-
-    text: pa.ChunkedArray
-    gaps: pa.ChunkedArray
-    """Empty, or declared to mean missing: so in every column."""
-    markers: pa.ChunkedArray
-    """NA and the like: missing in columns that otherwise hold numbers or dates."""
-    special: pa.ChunkedArray
-    left: pa.ChunkedArray
-    """Cells that are none of these."""
-    numbers: pa.ChunkedArray
-    """Cells that are written as numbers, whatever they stand for."""
-    dates_pattern: str = ""
-    """Declared pattern of dates, besides ISO 8601."""
-
-    @functools.cached_property
-    def dates(self) -> pa.ChunkedArray:
-        """Mask of cells that are dates: all by ISO 8601, or all by the declared pattern."""
-        by_pattern = (
-            _matches(self.text, cells_of_pattern(self.dates_pattern))
-            if self.dates_pattern
-            else None
-        )
-        return (
-            by_pattern
-            if by_pattern is not None and _any(by_pattern)
-            else _or(_matches(self.text, DAY), _matches(self.text, MOMENT))
-        )
-
-    @functools.cached_property
-    def follows_pattern(self) -> bool:
-        """True if dates are in the declared pattern."""
-        return bool(self.dates_pattern) and _any(
-            _matches(self.text, cells_of_pattern(self.dates_pattern))
-        )
-
-    @functools.cached_property
-    def truths(self) -> bool:
-        """True if the remaining cells are booleans, as programs write them."""
-        return is_truth(pc.if_else(self.left, self.text, pa.scalar(None, self.text.type)))
-
-    def text_type(self, *, one_spelling: bool) -> TextType | None:
-        """Return what the texts are in files with types; None where they are texts there, too."""
-        if _any(_and(self.special, pc.invert(self.numbers))):  # codes that are no numbers need text
-            return None
-        if self.truths:
-            return None if _any(self.special) else TextType("bool")
-        codes = _and(self.numbers, _matches(self.text, CODE))
-        if not self.all_left(self.numbers) or _any(codes):
-            return None
-        numbers = pc.if_else(self.numbers, self.text, pa.scalar(None, self.text.type))
-        return number_type(numbers, one_spelling=one_spelling)
-
-    def all_left(self, wanted: pa.ChunkedArray) -> bool:
-        """Check if there are cells left, and all of them are in the mask."""
-        return _any(self.left) and not _any(_and(self.left, pc.invert(wanted)))
 
 
 def quasi_column(
@@ -143,11 +88,11 @@ def quasi_column(
         frozenset({*settings.na, *map(str, settings.special.get(name, ()))}),
     ):
         return pa.field(name, column.type), column
-    look = _look(name, column, settings, dates)
+    look = facts_of_text(name, column, settings, dates)
     if kind in (Kind.ORDINAL, Kind.NOMINAL):
         numbers = look.all_left(look.numbers)
         is_typed = numbers or look.all_left(look.dates) or look.truths
-        apart = _or(look.gaps, look.markers) if is_typed else look.gaps
+        apart = either_of(look.gaps, look.markers) if is_typed else look.gaps
         field, column = _as_text(
             name, column, look, apart, numbers=numbers and kind is Kind.ORDINAL
         )
@@ -155,10 +100,10 @@ def quasi_column(
         return (
             (field, column)
             if same is None
-            else (pa.field(name, same.type, metadata=_missing(field)), same)
+            else (pa.field(name, same.type, metadata=missing_metadata(field)), same)
         )
     if look.truths:
-        return _as_text(name, column, look, _or(look.gaps, look.markers))
+        return _as_text(name, column, look, either_of(look.gaps, look.markers))
     if look.all_left(look.numbers):
         return _as_numbers(name, column, look)
     if look.all_left(look.dates):
@@ -207,13 +152,15 @@ def marks_of_text(
             nominal = settings.kinds.get(name) is Kind.NOMINAL
             kind = number_type(pc.utf8_trim_whitespace(column), one_spelling=nominal)
             return field_metadata(numbers=not nominal, typed=kind)
-    look = _look(name, column, settings, dates)
+    look = facts_of_text(name, column, settings, dates)
     numbers = look.all_left(look.numbers)
-    gaps = _any(look.markers) and (numbers or look.all_left(look.dates) or look.truths)
+    gaps = any_of(look.markers) and (numbers or look.all_left(look.dates) or look.truths)
     kind = look.text_type(one_spelling=settings.kinds.get(name) is Kind.NOMINAL)
     numbers = numbers and settings.kinds.get(name) is not Kind.NOMINAL
-    numbers = numbers and not _any(_and(look.left, _matches(look.text, CODE)))
-    numbers = numbers and not _any(pc.fill_null(pc.is_inf(_floats(look.text, look.left)), False))
+    numbers = numbers and not any_of(both_of(look.left, matches(look.text, CODE)))
+    numbers = numbers and not any_of(
+        pc.fill_null(pc.is_inf(floats_of(look.text, look.left)), False)
+    )
     return field_metadata(numbers=numbers, markers_are_gaps=gaps, typed=kind)
 
 
@@ -260,92 +207,41 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return numbers
 
 
-def _look(
-    name: str, column: pa.ChunkedArray, settings: ColumnSettings, dates: str | None = None
-) -> _Look:
-    text = pc.utf8_trim_whitespace(column)
-    numbers = _matches(text, NUMBER)
-    levels = pa.array([str(level) for level in settings.levels.get(name, ())], pa.string())
-    special = _coded(text, numbers, settings.special.get(name, ()))
-    gaps = _or(
-        pc.fill_null(pc.equal(text, ""), True),
-        _coded(text, numbers, [as_number(na) for na in settings.na]),
-    )
-    apart = _or(_or(special, gaps), pc.is_in(text, value_set=levels))
-    markers = _and(_matches(text, MARKER), pc.invert(apart))
-    left = pc.invert(_or(_or(special, gaps), markers))
-    return _Look(text, gaps, markers, special, left, numbers, dates or "")
-
-
-def _coded(
-    text: pa.ChunkedArray, numbers: pa.ChunkedArray, codes: Sequence[Any]
-) -> pa.ChunkedArray:
-    """Return the mask of cells that are one of these codes: to the letter, or the same number."""
-    is_code = pc.is_in(text, value_set=pa.array([str(code) for code in codes], pa.string()))
-    values = [float(code) for code in codes if not isinstance(code, str)]
-    if values:
-        is_code = _or(
-            is_code, pc.is_in(_floats(text, numbers), value_set=pa.array(values, pa.float64()))
-        )
-    return is_code
-
-
-def without_markers(column: pa.ChunkedArray, na: Sequence[str]) -> pa.ChunkedArray:
-    """Return a column of texts or numbers with null in place of these markers: to the letter, or
-    the same number.
-
-    >>> without_markers(pa.chunked_array([["30", "-9.0", "k.A."]]), ["-9", "k.A."]).to_pylist()
-    ['30', None, None]
-    """
-    codes = [as_number(marker) for marker in na]
-    if is_text(column.type):
-        text = pc.utf8_trim_whitespace(column)
-        gone = _coded(text, _matches(text, NUMBER), codes)
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        numbers = pa.array(
-            [float(code) for code in codes if not isinstance(code, str)], pa.float64()
-        )
-        gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
-    else:
-        return column
-    return _without(column, gone)
-
-
 def _as_numbers(
-    name: str, column: pa.ChunkedArray, look: _Look
+    name: str, column: pa.ChunkedArray, look: TextFacts
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    apart = _or(look.gaps, look.markers)
+    apart = either_of(look.gaps, look.markers)
     # codes that are no numbers need text beside them
-    if _any(_and(look.special, pc.invert(look.numbers))):
+    if any_of(both_of(look.special, pc.invert(look.numbers))):
         return _as_text(name, column, look, apart, numbers=True)
-    numbers = parsed_numbers(_without(look.text, apart), name)
+    numbers = parsed_numbers(without_cells(look.text, apart), name)
     return pa.field(
-        name, numbers.type, metadata=field_metadata(missing=_usual(look.text, apart))
+        name, numbers.type, metadata=field_metadata(missing=usual_texts(look.text, apart))
     ), numbers
 
 
 def _as_text(
     name: str,
     column: pa.ChunkedArray,
-    look: _Look,
+    look: TextFacts,
     apart: pa.ChunkedArray,
     *,
     numbers: bool = False,
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    has_marker_values = _any(pc.and_(look.markers, pc.invert(apart)))
+    has_marker_values = any_of(pc.and_(look.markers, pc.invert(apart)))
     kind = look.text_type(one_spelling=True)
     marks = field_metadata(
-        missing=_usual(look.text, apart),
+        missing=usual_texts(look.text, apart),
         numbers=numbers,
         values_like_markers=has_marker_values,
         typed=kind,
     )
-    return pa.field(name, column.type, metadata=marks), _without(column, apart)
+    return pa.field(name, column.type, metadata=marks), without_cells(column, apart)
 
 
-def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+def _as_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedArray]:
     """Dates, or moments that are all written alike; how they are written is remembered."""
-    wrong = _first(_and(look.special, pc.invert(look.dates)))
+    wrong = first_of(both_of(look.special, pc.invert(look.dates)))
     if wrong >= 0:
         _check_cell(
             name,
@@ -354,13 +250,13 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
         )
     if look.follows_pattern:
         return _as_pattern_dates(name, look)
-    apart = _or(look.gaps, look.markers)
-    text = _without(look.text, apart)
+    apart = either_of(look.gaps, look.markers)
+    text = without_cells(look.text, apart)
     shape = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\.\d+", ".0"), r"\d", "0")
     zone = pc.replace_substring_regex(text, r"^.{10}([T ][\d:.]*)?", "")
     written = pc.binary_join_element_wise(shape, zone, "|")
     first = pc.drop_null(written)[0]
-    wrong = _first(pc.fill_null(pc.not_equal(written, first), False))
+    wrong = first_of(pc.fill_null(pc.not_equal(written, first), False))
     if wrong >= 0:
         _check_cell(
             name,
@@ -376,28 +272,30 @@ def _as_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
             name, _first_no_date(local), "no date of the calendar; mend it or leave the record out"
         )
     dates = pc.cast(dates, pattern.type)
-    marks = field_metadata(missing=_usual(look.text, apart), pattern=pattern)
+    marks = field_metadata(missing=usual_texts(look.text, apart), pattern=pattern)
     return pa.field(name, dates.type, metadata=marks), dates
 
 
-def _as_pattern_dates(name: str, look: _Look) -> tuple[pa.Field, pa.ChunkedArray]:
+def _as_pattern_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedArray]:
     """Parse dates by the declared pattern.
 
     Each date is written again to check the day of the month: Arrow accepts the 31st of any.
     """
-    apart, pattern = _or(look.gaps, look.markers), Pattern(declared=look.dates_pattern)
-    text = _without(look.text, apart)
+    apart, pattern = either_of(look.gaps, look.markers), Pattern(declared=look.dates_pattern)
+    text = without_cells(look.text, apart)
     moments = pc.strptime(text, format=look.dates_pattern, unit="s", error_is_null=True)
     written = pc.strftime(moments, format=look.dates_pattern, locale="C")
     same = pc.equal(
         pc.utf8_lower(_without_leading_zeros(written)), pc.utf8_lower(_without_leading_zeros(text))
     )
-    wrong = _first(_and(pc.is_valid(text), pc.invert(pc.fill_null(same, False))))
+    wrong = first_of(both_of(pc.is_valid(text), pc.invert(pc.fill_null(same, False))))
     if wrong >= 0:
         _check_cell(name, wrong, "no date of the calendar; mend it or leave the record out")
     dates = pc.cast(moments, pattern.type)
     return pa.field(
-        name, dates.type, metadata=field_metadata(missing=_usual(look.text, apart), pattern=pattern)
+        name,
+        dates.type,
+        metadata=field_metadata(missing=usual_texts(look.text, apart), pattern=pattern),
     ), dates
 
 
@@ -422,18 +320,20 @@ def _first_no_date(text: pa.ChunkedArray) -> int:
     return 0
 
 
-def _check_mixed(name: str, look: _Look, *, numeric: bool) -> None:
+def _check_mixed(name: str, look: TextFacts, *, numeric: bool) -> None:
     """Refuse a column in which at least half of the values are numbers, or dates, and others are
     text; never take it for text.
     """
-    infinite = _matches(look.text, INFINITE)
-    judged = _and(look.left, pc.invert(_matches(look.text, LIKE_MISSING)))
+    infinite = matches(look.text, INFINITE)
+    judged = both_of(look.left, pc.invert(matches(look.text, LIKE_MISSING)))
     half = (pc.sum(judged).as_py() or 0) / 2.0
     dates = look.dates
-    for fitting, what in ((_or(look.numbers, infinite), "number"), (dates, "date")):
-        count = pc.sum(_and(judged, fitting)).as_py() or 0
+    for fitting, what in ((either_of(look.numbers, infinite), "number"), (dates, "date")):
+        count = pc.sum(both_of(judged, fitting)).as_py() or 0
         if (count and count >= half) or (numeric and what == "number"):
-            wrong = _first(_and(look.left, pc.invert(look.numbers if what == "number" else dates)))
+            wrong = first_of(
+                both_of(look.left, pc.invert(look.numbers if what == "number" else dates))
+            )
             if wrong >= 0 and infinite[wrong].as_py():
                 _check_cell(name, wrong, "infinite value; mend it or leave the record out")
             if wrong >= 0:
@@ -463,44 +363,3 @@ def _may_be_more_than_text(
         if text and text not in apart and not re.match(MARKER, text):
             return re.match(pattern, text) is not None
     return True
-
-
-def _missing(field: pa.Field) -> dict[bytes, bytes] | None:
-    return field_metadata(missing=missing_mark(field))
-
-
-def _usual(text: pa.ChunkedArray, apart: pa.ChunkedArray) -> str:
-    """Return the most frequent text that means missing; of equally frequent ones the first in
-    order.
-    """
-    counts = pc.value_counts(pc.fill_null(pc.filter(text, apart), "")).to_pylist()
-    return min(((-entry["counts"], entry["values"]) for entry in counts), default=(0, ""))[1]
-
-
-def _floats(text: pa.ChunkedArray, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    plain = pc.replace_substring_regex(pc.if_else(numbers, text, None), r"^\+", "")
-    return pc.cast(plain, pa.float64())
-
-
-def _without(column: pa.ChunkedArray, apart: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(apart, pa.scalar(None, column.type), column) if _any(apart) else column
-
-
-def _matches(text: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
-    return pc.fill_null(pc.match_substring_regex(text, pattern), False)
-
-
-def _any(mask: pa.ChunkedArray) -> bool:
-    return bool(pc.any(mask).as_py())
-
-
-def _first(mask: pa.ChunkedArray) -> int:
-    return pc.index(mask, True).as_py()
-
-
-def _and(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.and_(one, other)
-
-
-def _or(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.or_(one, other)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from microagg.errors import InputError
+from microagg.table.declared import Declared, Schema
 from microagg.table.parameters import Choice, Flag, OptionalBool, OptionalInt
 
 UTF8, UTF8_WITH_MARK = "utf-8", "utf-8-sig"
@@ -45,7 +46,7 @@ CLOCK = set("HMS")
 
 
 @dataclass(frozen=True)
-class Letter:
+class Letter(Declared):
     """A parameter that takes one of a few letters, which may be given by name where a shell makes
     them hard to type.
 
@@ -58,6 +59,11 @@ class Letter:
     letters: Mapping[str, str] = field(default_factory=dict)
     """Each letter with its name; the empty one means that there is none."""
     default: None = None
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "SIGN"
 
     @property
     def describes(self) -> str:
@@ -88,7 +94,7 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class RowCount:
+class RowCount(Declared):
     """A parameter that takes a number of rows.
 
     >>> RowCount("skip_rows", "rows above the header").parse("3")
@@ -99,10 +105,11 @@ class RowCount:
     help: str
     default: None = None
     describes: str = "a whole number of rows, 0 or more"
-    json_schema: Mapping[str, Any] = field(
-        default_factory=lambda: {"type": "integer", "minimum": 0}
-    )
-    metavar: str = "NUMBER"
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "integer", "minimum": 0}
 
     def parse(self, value: Any) -> int | None:
         """Return the number; None if it is not given."""
@@ -113,7 +120,7 @@ class RowCount:
 
 
 @dataclass(frozen=True)
-class Encoding:
+class Encoding(Declared):
     """A parameter that takes the name of an encoding of text.
 
     >>> (
@@ -127,7 +134,16 @@ class Encoding:
     help: str
     default: None = None
     describes: str = "the name of an encoding, such as utf-8, utf-16, cp1252 or latin-1"
-    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "string"}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "NAME"
 
     def parse(self, value: Any) -> str | None:
         """Return the usual name of the encoding; None if it is to be detected."""
@@ -141,7 +157,7 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class DatePattern:
+class DatePattern(Declared):
     """A parameter that takes a pattern of dates, as `strftime` has them.
 
     >>> DatePattern("dates", "how dates are written").parse("%d.%m.%Y")
@@ -155,7 +171,16 @@ class DatePattern:
         "a pattern such as %d.%m.%Y, with a year, a month and a day, and %H, %M and %S if "
         "there are times"
     )
-    json_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
+
+    @property
+    def json_schema(self) -> Schema:
+        """Return the JSON Schema of the value."""
+        return {"type": "string"}
+
+    @property
+    def metavar(self) -> str:
+        """Return the word that help shows."""
+        return "PATTERN"
 
     def parse(self, value: Any) -> str | None:
         """Return the pattern; None if dates are in ISO 8601 only."""
