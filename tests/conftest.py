@@ -13,20 +13,7 @@ import running
 collect_ignore = ["support/made_up_setting_worker.py"]  # of a process of its own, which it changes
 
 
-OPEN_FAILURES = frozenset(
-    line
-    for line in (Path(__file__).parent / "support" / "open_failures.txt").read_text().splitlines()
-    if line and not line.startswith("#")
-)
-"""Tests that are known to fail; one that passes again fails the run until its line is removed."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid in OPEN_FAILURES:
-            item.add_marker(
-                pytest.mark.xfail(reason="tests/support/open_failures.txt", strict=True)
-            )
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
 
 

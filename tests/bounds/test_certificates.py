@@ -280,8 +280,9 @@ def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
 def test_the_bound_that_is_there_at_once_is_proven_too(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tables that are too large for a linear program get no other."""
+    """Tables that are too large for any linear program get no other."""
     monkeypatch.setattr("microagg.bounds.lower.LARGE", 1)
+    monkeypatch.setattr("microagg.bounds.lower.LARGEST", 1)
     points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 3
     bound = lower_bound(points, k, time_limit=None)
     assert bound.method == "instant"

@@ -50,9 +50,9 @@ def test_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
     )
     assert checked.code == 0
     told = (tmp_path / "told.public.html").read_text("utf-8")
-    assert "no group has records of two strata" in told
+    assert "released unchanged; no group crosses it" in told
     assert "the quasi-identifying columns, the strata, the weight" in told
-    assert "Totals and means, weighted," in told
+    assert "so totals and means, weighted," in told
     again = microagg("repeat", "out.csv.internal.json", "in.csv", "again.csv")
     assert again.code == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()

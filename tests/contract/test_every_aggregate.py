@@ -104,7 +104,7 @@ def test_report_manifests_and_notes_follow_the_entry(entry: Aggregate) -> None:
     for public in (True, False):
         text = to_markdown(release._document(public=public))
         assert f"replaced by {entry.phrase}" in text
-        singles = "true values of single records: amount" in text
+        singles = "| true values of single records | Amount: groups show" in text
         assert singles is (Kind.NUMERIC in entry.true_values_in)
     assert release.manifest["settings"]["aggregate"] == {"amount": entry.name}
     assert release.public_manifest["settings"]["aggregate"] == {"amount": entry.name}
@@ -128,8 +128,8 @@ def test_true_values_are_accepted_before_they_are_saved(entry: Aggregate, tmp_pa
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", NUMERIC, ids=ids)
 def test_totals_stay_where_the_entry_says_so(entry: Aggregate) -> None:
-    text = to_markdown(released(entry, precision="full")._document(public=False))
-    moved = "what a group releases is no mean" in text
+    text = to_markdown(released(entry, precision="full")._document(public=True))
+    moved = "groups show one value for all their records, not the mean" in text
     assert moved is not entry.keeps_totals
     table = amounts().append_column("total", pa.array(np.arange(30) * 2 + 1))
     rule = {"rules": ["total = amount + size"], "quasi": ["amount", "size", "total"]}

@@ -1,7 +1,8 @@
 """Releases whose files are known by their digests, in memory, out of core and on Dask.
 
-`python tests/golden/release_cases.py` records the digests anew. That is right only where a change
-is meant to change what is released, and the commit then says why.
+`PYTHONPATH=tests:tests/support python tests/golden/release_cases.py` records the digests anew,
+which is right only where a change is meant to change what is released or reported, and the commit
+then says why.
 """
 
 from __future__ import annotations

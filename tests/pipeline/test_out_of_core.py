@@ -197,8 +197,19 @@ def test_odd_types_texts_and_targets_are_named(
 @pytest.mark.parametrize(
     ("more", "target", "named"),
     [
-        ({"method": "ir"}, "out.parquet", "method ir groups each column on its own"),
-        ({"publish": ["eigenvalues"]}, "out.parquet", "publish=eigenvalues is not supported"),
+        (
+            {
+                "method": "individual-ranking",
+                "accept_risk": ["named-columns", "single-columns"],
+            },
+            "out.parquet",
+            "groups each column on its own",
+        ),
+        (
+            {"publish": ["eigenvalues"], "accept_risk": ["named-columns", "published-measures"]},
+            "out.parquet",
+            "publish=eigenvalues is not supported",
+        ),
         ({}, "out.xlsx", "an Excel file is not written beyond memory"),
     ],
 )  # fmt: skip
@@ -227,7 +238,7 @@ def test_less_memory_than_a_block_needs_is_refused_with_the_figure(
 ) -> None:
     with pytest.raises(
         ma.InputError,
-        match=r"memory of 0 MB is less than one block of this table needs, about \d+ MB",
+        match=r"one block of this table needs about \d+ MB of memory, and 0 MB may be used",
     ):
         anonymize_file(source, tmp_path / "out.parquet", memory="1KB", **SETTINGS)
     assert not (tmp_path / "out.parquet").exists()

@@ -60,15 +60,53 @@ def cost(points, members):
 
 
 def proves(points, bound):
-    """Whether pi and cuts prove the certified bound, by brute force over all sets."""
+    """Whether pi and cuts, and the leaves of a tree, prove the certified bound: by brute force over
+    all sets.
+
+    A tree is for partitions that lose less than what it certifies: with the prices at its root,
+    their groups cost less than what is missing more than their prices.
+    """
     n, k = len(points), bound.k
     sst = cost(points, range(n))
     if n < 2 * k:  # one group, whatever the numbers
         return bound.certified_sse <= sst
-    for s in range(k, min(2 * k - 1, n) + 1):
-        for c in itertools.combinations(range(n), s):
-            held = sum(x * (len(set(c) & set(records)) // p) for records, p, x in bound.cuts)
-            if bound.pi[list(c)].sum() - held > cost(points, c) + 1e-12 * sst:
-                return False
-    total = bound.pi.sum() - sum(x * (len(records) // p) for records, p, x in bound.cuts)
-    return all(x > 0.0 for _, _, x in bound.cuts) and bound.certified_sse <= max(total, 0.0)
+    sets = [c for s in range(k, min(2 * k - 1, n) + 1) for c in itertools.combinations(range(n), s)]
+    costs = [cost(points, c) for c in sets]
+    cuts = [(set(records), p) for records, p, _ in bound.cuts]
+    penalties = [penalty for _, _, penalty in bound.cuts]
+    left = [x - priced(c, bound.pi, cuts, penalties) for c, x in zip(sets, costs, strict=True)]
+    total = priced(range(n), bound.pi, cuts, penalties)
+    if min(left) < -1e-12 * sst or any(x < 0.0 for x in penalties):
+        return False
+    if bound.tree is None:
+        return all(x > 0.0 for x in penalties) and bound.certified_sse <= max(total, 0.0)
+    missing = bound.certified_sse - total + 1e-12 * sst
+    better = [(c, x) for c, x, over in zip(sets, costs, left, strict=True) if over < missing]
+    return all(
+        priced(range(n), leaf["pi"], cuts, leaf["penalties"]) >= bound.certified_sse
+        and all(x >= 0.0 for x in leaf["penalties"])
+        and all(
+            priced(c, leaf["pi"], cuts, leaf["penalties"]) <= x + 1e-12 * sst
+            for c, x in better
+            if all(fits(c) for fits in decisions)
+        )
+        for leaf, decisions in leaves_of(bound.tree, ())
+    )
+
+
+def priced(members, pi, cuts, penalties):
+    """The prices of a set, less a penalty for every p records of a cut."""
+    times = [len(records & set(members)) // p for records, p in cuts]
+    return math.fsum(pi[i] for i in members) - math.fsum(
+        map(math.prod, zip(times, penalties, strict=True))
+    )
+
+
+def leaves_of(node, decisions):
+    """The leaves below a node, each with what its sets have to fit."""
+    if "pair" not in node:
+        yield node, decisions
+        return
+    pair = set(node["pair"])
+    yield from leaves_of(node["together"], (*decisions, lambda c: len(pair & set(c)) != 1))
+    yield from leaves_of(node["apart"], (*decisions, lambda c: len(pair & set(c)) != 2))

@@ -245,9 +245,8 @@ class MemoryBudget:
         block = bytes_of_block(source, schema, k)
         if self.memory < block:
             raise InputError(
-                f"memory of {self.memory / 1e6:,.0f} MB is less than one block of this "
-                f"table needs, about {block / 1e6:,.0f} MB; "
-                "give it that much."
+                f"one block of this table needs about {block / 1e6:,.0f} MB of memory, and "
+                f"{self.memory / 1e6:,.0f} MB may be used; allow more (memory, --memory)."
             )
         at_once = max(1, min(self.threads, int(self.memory // block)))
         a_record = 3 * carried + 24 * quasi + 64
