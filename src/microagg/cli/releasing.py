@@ -10,7 +10,7 @@ from pathlib import Path
 
 from microagg.cli import documents, show, show_plans, terminal
 from microagg.cli.app import answer, is_output_closed
-from microagg.errors import InputError, MicroaggError
+from microagg.errors import InputError, MicroaggError, sentence
 from microagg.files.stores.locations import Url, parse_location
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.pipes import check_manifest_places, hand_over, is_pipe
@@ -151,9 +151,8 @@ def _give_out(release: Release, path: Path, options: AnonymizeOptions) -> None:
             try:
                 release.report(report, public=public)
             except MicroaggError as error:
-                raise type(error)(
-                    f"{str(error).rstrip('.')}; the table was not given out."
-                ) from None
+                message = error.sentence.without_period()
+                raise type(error)(sentence(message, "; the table was not given out.")) from None
     hand_over(path, sys.stdout.buffer, manifest=options.manifest, public=options.public_manifest)
     with terminal.on_standard_error():
         show.release(release, None)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.estimator.containers import container_like, is_frame, open_input
 from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.merge_equal import equal_rows_together
@@ -426,8 +426,11 @@ def check_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> No
     if settings.missing == "error" and gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise InputError(
-            f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say "
-            f"missing='group'."
+            sentence(
+                f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say ",
+                Assignment("missing", "group"),
+                ".",
+            )
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.files.columnar.parquet_folder import format_of_part
 from microagg.files.commit.journal import settle
 from microagg.files.formats import (
@@ -172,9 +172,13 @@ def notes_on_dates(
             for name in dated
         ]
     return [
-        f"column {name!r} looks like dates, but was taken for categories; say how they "
-        f"are written, such as "
-        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        sentence(
+            f"column {name!r} looks like dates, but was taken for categories; say how they are "
+            "written, such as ",
+            Assignment("dates", "%d.%m.%Y"),
+            ", or ",
+            Assignment("nominal", [name]),
+        )
         for name in table.column_names
         if name in quasi and name not in settings.kinds and looks_like_dates(table.column(name))
     ]

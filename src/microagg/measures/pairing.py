@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.errors import InputError, sentence
 from microagg.measures.measure import Pair
 from microagg.table.columns.distinct import number_of
 from microagg.table.columns.frames import to_arrow
@@ -159,7 +159,7 @@ def _values(frame: nw.DataFrame[Any], names: Sequence[str], which: str) -> np.nd
     try:
         return values_of(frame, names)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(sentence(f"in the {which}, ", error)) from None
 
 
 def weights_of(frame: nw.DataFrame[Any], name: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, OnlyInMemoryError
+from microagg.errors import Assignment, InputError, OnlyInMemoryError, sentence
 from microagg.files.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.files.commit.journal import settle
 from microagg.files.formats import format_of
@@ -204,8 +204,10 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
     sampled = [name for name in settings.publish if name not in _exact(settings)]
     if sampled:
         raise OnlyInMemoryError(
-            f"publish={sampled[0]} is not supported out of core; give it more memory, or leave it "
-            "out."
+            sentence(
+                Assignment("publish", [sampled[0]]),
+                " is not supported out of core; give it more memory, or leave it out.",
+            )
         )
 
 

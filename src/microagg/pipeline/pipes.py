@@ -58,7 +58,7 @@ def private_files(
         try:
             yield source, output
         except MicroaggError as error:
-            error.args = (_named(str(error), folder),)
+            error.reword(lambda text: _named(text, folder))
             raise
 
 

@@ -118,7 +118,7 @@ def _copied(file: Any) -> Iterator[Path]:
         try:
             yield path
         except MicroaggError as error:
-            error.args = (str(error).replace(str(path), path.name),)
+            error.reword(lambda text: text.replace(str(path), path.name))
             raise
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from microagg.errors import Assignment, sentence
 from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
 from microagg.proposal.proposal import Proposal, Proposed
 from microagg.proposal.question import Question
@@ -79,8 +80,13 @@ TEXTS = {
     "refused.",
 }
 ADVICE = {
-    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] "
-    "names those.",
+    "codes": sentence(
+        "If all of these columns hold codes, say ",
+        Assignment("nominal", "asked"),
+        "; if some do, ",
+        Assignment("nominal", ["…"]),
+        " names those.",
+    ),
     "weight": "Name it with weight instead of quasi if it is a sampling weight.",
 }
 """Advice on how to answer in a call of `anonymize`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import microagg
-from microagg.errors import InputError
+from microagg.errors import InputError, sentence
 from microagg.files.commit.journal import settle
 from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS
 from microagg.release.settings import Settings
@@ -50,8 +50,11 @@ def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
         if manifest.get("microagg") == microagg.__version__:
             raise
         raise InputError(
-            f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
-            f"install {version_of(manifest)}."
+            sentence(
+                f"{path.name} has settings that this version does not know (",
+                error.sentence.without_period(),
+                f"); install {version_of(manifest)}.",
+            )
         ) from None
 
 

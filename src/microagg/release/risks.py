@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.table.aggregates import AGGREGATES
@@ -103,10 +103,13 @@ def check_unaccepted(settings: Settings, table_risks: Collection[str] = ()) -> N
         if _taken(risk, settings, table_risks) and risk.name not in settings.accept_risk
     ]
     if missing:
-        meanings = "; ".join(
-            f"{risk.meaning()} (accept_risk='{risk.name}' accepts that)" for risk in missing
+        meanings = (
+            sentence(
+                f"{risk.meaning()} (", Assignment("accept_risk", risk.name), " accepts that); "
+            )
+            for risk in missing
         )
-        raise InputError(f"{meanings}; nothing was written.")
+        raise InputError(sentence(*meanings, "nothing was written."))
 
 
 def with_risks_accepted(settings: Settings) -> Settings:

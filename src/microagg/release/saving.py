@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
+from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError, sentence
 from microagg.files.columnar.parquet_folder import check_other_folder, format_to_write, is_folder
 from microagg.files.commit import system
 from microagg.files.commit.overwrite_guard import check_other_kind, check_other_than_table
@@ -299,7 +299,7 @@ def report_on_saved(release: Release, path: Path, target: Path, *, public: bool)
     try:
         release.report(path, public=public)
     except MicroaggError as error:
-        raise ReportError(f"{state}, but its report is not: {error}") from None
+        raise ReportError(sentence(f"{state}, but its report is not: ", error)) from None
     except MemoryError:
         raise ReportError(
             f"{state}, but there is not enough memory for the report {path}."

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from microagg.errors import InputError
+from microagg.errors import InputError, sentence
 from microagg.proposal.rules import ANSWERS
 from microagg.release.setting_types import FileOptions
 from microagg.release.settings import Settings
@@ -198,7 +198,7 @@ class _Reader:
         try:
             return declared.parse(value if located is None else located(value, self._path.parent))
         except InputError as error:
-            self._refuse((name,), str(error))
+            self._refuse((name,), error.sentence)
 
     def _what_stands(self, value: Any) -> str:
         inside = " with other things in it" if isinstance(value, dict | list) else ""
@@ -321,9 +321,10 @@ class _Reader:
         table = f" in the table [{toml_key(*keys[:-1])}]" if len(keys) > 1 else ""
         self._refuse(keys, f"there is no {name!r}{table}; {hint}")
 
-    def _refuse(self, keys: tuple[str, ...], sentence: str) -> NoReturn:
+    def _refuse(self, keys: tuple[str, ...], what: str) -> NoReturn:
         line = line_of(self._text, keys)
-        raise InputError(f"{self._path.name}{'' if line is None else f', line {line}'}: {sentence}")
+        where = f"{self._path.name}{'' if line is None else f', line {line}'}: "
+        raise InputError(sentence(where, what))
 
 
 def _roles_in(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from microagg.errors import InputError
+from microagg.errors import InputError, sentence
 from microagg.files.column_names import columns_of_file
 from microagg.files.reading import read_as_numbers, read_table
 from microagg.guarantees.k import anonymity
@@ -306,7 +306,7 @@ def _cells(
     try:
         new, notes = cells_of_release(old, after, columns, options, markers)
     except InputError as error:
-        raise InputError(f"in the release, {error}") from None
+        raise InputError(sentence("in the release, ", error)) from None
     if all(
         cells.is_plain and not any(variable.unit or variable.origin for variable in cells.variables)
         for cells in (old, new)
@@ -323,7 +323,7 @@ def _cells_of_original(
             before, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
         )
     except InputError as error:
-        raise InputError(f"in the original, {error}") from None
+        raise InputError(sentence("in the original, ", error)) from None
 
 
 def _retyped(
@@ -375,16 +375,15 @@ def _read(path: str | Path, read: Callable[..., Any], *arguments: Any, **reading
     try:
         return read(path, *arguments, **reading)
     except InputError as error:
-        message = str(error)
-        named = message if repr(str(path)) in message else f"{str(path)!r}: {message}"
-        raise InputError(named) from None
+        where = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
+        raise InputError(sentence(where, error)) from None
 
 
 def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
     try:
         return open_frame(table)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(sentence(f"in the {which}, ", error)) from None
 
 
 def _order_by_witnesses(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.files.excel.cells import (
     array_of_cells,
     cell_as_text,
@@ -95,7 +95,13 @@ def read(
     if not rows or not rows[0]:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     if skip_rows and skip_rows >= len(rows):
-        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+        raise InputError(
+            sentence(
+                f"{str(path)!r} has no more than ",
+                Assignment("skip_rows", skip_rows),
+                " rows; skip fewer.",
+            )
+        )
     rows = rows[skip_rows or 0 :]
     names, records = _names(path, rows, header)
     point = decimal or ("," if thousands == "." else ".")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.files.format import Format
 from microagg.files.text.csv_errors import check_csv, check_open_quote
 from microagg.files.text.csv_header import delimiter_in, header_of, line_end_of, names_in
@@ -84,7 +84,13 @@ def begun(
     check_same_signs({"decimal": decimal, "thousands": thousands})
     source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
     if source is None:
-        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+        raise InputError(
+            sentence(
+                f"{str(path)!r} has no more than ",
+                Assignment("skip_rows", skip_rows),
+                " rows; skip fewer.",
+            )
+        )
     first = header_of(source)
     if not first.strip():
         raise InputError(

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from microagg.errors import InputError
+from microagg.errors import Assignment, InputError, sentence
 from microagg.files.text.quoting import MARKERS
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
@@ -85,8 +85,11 @@ def check_other_letters(table: pa.Table, encoding: str) -> None:
             "".join(text for text in texts if text).encode(codec)
         except UnicodeError:
             raise InputError(
-                f"column {name!r} has letters that {encoding} does not have; say "
-                f"writing={{'encoding': 'utf-8'}}."
+                sentence(
+                    f"column {name!r} has letters that {encoding} does not have; say ",
+                    Assignment("writing", {"encoding": "utf-8"}),
+                    ".",
+                )
             ) from None
 
 
