@@ -16,7 +16,8 @@ import typer.main
 import tables
 from microagg.cli.commands import app
 from microagg.cli.options import as_option
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from running import Outcome
 
 Microagg = Callable[..., Outcome]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from microagg.cli import documents, show, show_plans, terminal
 from microagg.cli.app import answer, is_output_closed
-from microagg.errors import InputError, MicroaggError, sentence
+from microagg.errors import InputError, MicroaggError
 from microagg.files.stores.locations import Url, parse_location
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.pipes import check_manifest_places, hand_over, is_pipe
@@ -18,6 +18,7 @@ from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
 from microagg.release.saving import report_paths, report_places
 from microagg.release.settings import Settings
+from microagg.sentences import sentence
 
 STOPPED = 130
 LOST = "without --manifest the internal manifest is lost, so that nobody can repeat this release"

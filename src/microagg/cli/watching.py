@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from microagg.cli.options import as_option
-from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning, rendered
+from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning
+from microagg.sentences import rendered
 
 _before: dict[Path, object] = {}
 _verified: set[Path] = set()

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.estimator.containers import container_like, is_frame, open_input
 from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.merge_equal import equal_rows_together
@@ -33,6 +33,7 @@ from microagg.release.true_values import (
     single_categories,
 )
 from microagg.release.weighting import weighted, weighting_of
+from microagg.sentences import Assignment, sentence
 from microagg.table.aggregate import aggregated
 from microagg.table.aggregates import coarse_columns
 from microagg.table.columns.frames import column_facts, to_arrow

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.columnar.parquet_folder import format_of_part
 from microagg.files.commit.journal import settle
 from microagg.files.formats import (
@@ -41,6 +41,7 @@ from microagg.files.text.locale_columns import (
 )
 from microagg.files.text.quoting import marked_missing
 from microagg.files.unpacking import any_size
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.cell_errors import check_value

@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.tally import Tally, entropies, over_known, tops_and_tails
 from microagg.kernels import guarantee_tables
+from microagg.sentences import Assignment, sentence
 
 SLACK = 10 * guarantee_tables.CLOSE
 

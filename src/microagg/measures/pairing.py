@@ -11,8 +11,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import InputError, sentence
+from microagg.errors import InputError
 from microagg.measures.measure import Pair
+from microagg.sentences import sentence
 from microagg.table.columns.distinct import number_of
 from microagg.table.columns.frames import to_arrow
 from microagg.table.columns.matrix_values import values_of

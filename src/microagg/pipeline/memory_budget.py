@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, OnlyInMemoryError, sentence
+from microagg.errors import InputError, OnlyInMemoryError
 from microagg.files.chunks import READ_IN_PIECES, Source, is_in_parts
 from microagg.files.commit.journal import settle
 from microagg.files.formats import format_of
@@ -28,6 +28,7 @@ from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.release.settings import Settings
 from microagg.release.strata import check_columnwise
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import bytes_of
 from microagg.table.encoder import RUN
 from microagg.table.schema import Role, Schema

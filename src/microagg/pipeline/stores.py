@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from microagg.errors import InputError, MicroaggError, ReportError, sentence
+from microagg.errors import InputError, MicroaggError, ReportError, reword
 from microagg.files.chunks import files_of, is_in_parts
 from microagg.files.commit.overwrite_guard import BEGINNING
 from microagg.files.stats.sidecar import ENDING, sidecar_of
@@ -24,6 +24,7 @@ from microagg.release.manifest import manifest_paths
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.runtime.spill import SpillFolder
+from microagg.sentences import sentence
 
 INTERNAL = ".internal.json"
 MOST_EARLIER = 100
@@ -207,7 +208,8 @@ def _named(staged: Path, target: Url) -> Iterator[None]:
         yield
     except MicroaggError as error:
         folder = str(target.with_name(""))
-        error.reword(
-            lambda text: text.replace(str(staged), str(target)).replace(str(staged.parent), folder)
+        reword(
+            error,
+            lambda text: text.replace(str(staged), str(target)).replace(str(staged.parent), folder),
         )
         raise

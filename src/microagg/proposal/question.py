@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from microagg.errors import FormatSetting, as_argument, rendered
 from microagg.proposal.column_text import printable
+from microagg.sentences import FormatSetting, as_argument, rendered
 
 if TYPE_CHECKING:
     pass

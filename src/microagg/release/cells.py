@@ -9,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, Sentence, sentence
+from microagg.errors import InputError
 from microagg.release.settings import Settings
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.frames import to_arrow
 from microagg.table.confidential import Attribute, attributes_of, units_of

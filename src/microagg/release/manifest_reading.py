@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import microagg
-from microagg.errors import InputError, sentence
+from microagg.errors import InputError
 from microagg.files.commit.journal import settle
 from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS
 from microagg.release.settings import Settings
+from microagg.sentences import sentence
 from microagg.table.schema import Role
 
 LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"

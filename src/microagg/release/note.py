@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from microagg.errors import FormatSetting, as_argument
 from microagg.formatting import listed
+from microagg.sentences import FormatSetting, as_argument
 
 Count = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 _LIST = re.compile(r"(?P<quoted>quoted)?(?P<separator>[,;])?(?P<most>\d+)?")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError, sentence
+from microagg.errors import GuaranteeError, InputError, MicroaggError, ReportError
 from microagg.files.columnar.parquet_folder import check_other_folder, format_to_write, is_folder
 from microagg.files.commit import system
 from microagg.files.commit.overwrite_guard import check_other_kind, check_other_than_table
@@ -43,6 +43,7 @@ from microagg.release.manifest import (
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
+from microagg.sentences import sentence
 from microagg.table.columns.arrow import release_unused_memory, with_written_indices
 from microagg.table.columns.text_types import with_values
 from microagg.table.confidential import Attribute

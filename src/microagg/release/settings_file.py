@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from microagg.errors import InputError, sentence
+from microagg.errors import InputError
 from microagg.proposal.rules import ANSWERS
 from microagg.release.setting_types import FileOptions
 from microagg.release.settings import Settings
 from microagg.release.settings_base import BaseSettings
 from microagg.release.toml_lines import check_deep_keys, line_of
+from microagg.sentences import sentence
 from microagg.table.json_schemas import fits, kind_of, schema_of
 from microagg.table.parameters import Parameter
 from microagg.table.settings_text import (

@@ -12,12 +12,13 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, Sentence, sentence
+from microagg.errors import InputError
 from microagg.guarantees.promise import AcceptanceTest
 from microagg.release.cells import confidential_of, units_in
 from microagg.release.note_counts import strata_facts
 from microagg.release.note_facts import StrataFacts
 from microagg.release.settings import Settings
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.arrow import comparable, sorted_places
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.frames import to_arrow

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from microagg.errors import Assignment, InputError, Sentence, sentence
+from microagg.errors import InputError
 from microagg.release.note_facts import TrueValueColumn
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.aggregates import AGGREGATES, aggregate_of
 from microagg.table.columns.distinct import number_of
 from microagg.table.schema import Kind

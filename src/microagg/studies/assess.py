@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from microagg.errors import InputError, sentence
+from microagg.errors import InputError
 from microagg.files.column_names import columns_of_file
 from microagg.files.reading import read_as_numbers, read_table
 from microagg.guarantees.k import anonymity
@@ -21,6 +21,7 @@ from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.sentences import sentence
 from microagg.studies.assess_notes import notes_on_classes, notes_on_nodes, notes_on_units
 from microagg.studies.assessment import Assessment
 from microagg.studies.column_roles import (

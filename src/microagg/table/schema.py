@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from microagg.table.parameters import Choice
 from microagg.table.suggestions import describe_columns, list_names
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.excel.cells import (
     array_of_cells,
     cell_as_text,
@@ -20,6 +20,7 @@ from microagg.files.excel.cells import (
 from microagg.files.excel.sizes import check_large_workbook
 from microagg.files.format import Format
 from microagg.files.text.headers import LOOKED_AT, FirstRow, check_unclear_names
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
     DATES,
     DECIMAL,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 
 MOST_PROPOSED = 40
 """Columns for which an error proposes names: a longer list is of no use in a terminal."""

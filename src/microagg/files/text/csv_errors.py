@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.text.decoding import Source
+from microagg.sentences import Assignment, sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.format import Format
 from microagg.files.text.csv_errors import check_csv, check_open_quote
 from microagg.files.text.csv_header import delimiter_in, header_of, line_end_of, names_in
@@ -20,6 +20,7 @@ from microagg.files.text.encoding_detection import MAGIC, OTHERS
 from microagg.files.text.formulas import escaped_column, unescaped, with_texts
 from microagg.files.text.headers import FirstRow, check_unclear_names
 from microagg.files.text.quoting import with_gaps_at, with_unquoted_gaps
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
     LINE_ENDS,
     OPTIONS,

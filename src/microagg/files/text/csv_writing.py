@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.text.quoting import MARKERS
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.field_metadata import Pattern, groups_digits, missing_mark, pattern_of

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from microagg.errors import Assignment, ReadingWarning, sentence
+from microagg.errors import ReadingWarning
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import OURS
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.fast_inference import at_once, cast_or_none, has_sign, plain_numbers

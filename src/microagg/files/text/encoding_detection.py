@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
 
 if TYPE_CHECKING:

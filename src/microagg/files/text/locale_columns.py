@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, sentence
+from microagg.errors import InputError
 from microagg.files.text.dialect import Dialect
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.fast_inference import has_sign, plain_numbers

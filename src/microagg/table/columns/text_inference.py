@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from microagg.errors import Assignment, InputError, Sentence, sentence
+from microagg.errors import InputError
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.fast_inference import (
     are_shortest,
