@@ -9,7 +9,8 @@ import pytest
 import microagg as ma
 from microagg.pipeline import preview as module
 from microagg.pipeline.preparation import open_table, prepare
-from microagg.pipeline.preview import DETAILED, Previewer, _Blocks, chances_by_size
+from microagg.pipeline.preview import DETAILED, Previewer
+from microagg.pipeline.preview_blocks import PreviewBlocks, chances_by_size
 
 RECORDS = 60_000
 
@@ -110,7 +111,7 @@ def test_chances_are_a_fixed_number_of_draws() -> None:
 
 def test_each_block_is_drawn_as_often_as_its_chance_says() -> None:
     scatter = np.array([1.0, 2.0, 3.0, 4.0, 30.0])
-    blocks = _Blocks([np.arange(1)] * 5, scatter)
+    blocks = PreviewBlocks([np.arange(1)] * 5, scatter)
     chances = chances_by_size(scatter, 3)
     drawn = np.zeros(5)
     rounds = 2000

@@ -217,3 +217,23 @@ def test_an_upload_that_breaks_off_leaves_nothing(studio: Any, people: Path) -> 
     time.sleep(0.1)
     assert not list(studio.session.folder.rglob("half.csv"))
     works(studio, people)
+
+
+def test_what_was_read_is_said_in_words_and_can_be_read_otherwise(
+    studio: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "german.csv"
+    path.write_text("31;1.204,50\n44;900,00\n44;900,00\n31;80,25\n", "latin-1")
+    assert studio.upload(path).status_code == 200
+    page = studio.client.get("/file").text
+    assert "<dd>semicolon</dd>" in page
+    assert "<dd>names of the columns</dd>" in page
+    form = {"present-0": "header", "field-0": "no", "present-1": "role", "field-1": "x"}
+    assert studio.client.post("/file", data=form).headers["location"] == "/file"
+    page = studio.client.get("/file").text
+    assert "<dd>values; columns are numbered</dd>" in page
+    assert "4 records" in page
+    wrong = studio.client.post("/file", data={"present-0": "encoding", "field-0": "morse"})
+    assert wrong.status_code == 422
+    assert studio.session.reading == {"header": False}
+    assert studio.client.get("/columns").status_code == 200
