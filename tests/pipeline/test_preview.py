@@ -146,3 +146,14 @@ def test_columns_by_themselves_are_previewed_as_a_whole(monkeypatch) -> None:
         k=4, quasi=["age", "income"], rest="drop", seed=1, method="individual-ranking"
     )
     assert ma.preview(table, settings).blocks == 0
+
+
+def test_steps_end_with_the_time_and_the_loss_for_other_k() -> None:
+    table = ma.datasets.persons(200)
+    settings = ma.Settings.of(k=4, quasi=["age", "income"], rest="drop", seed=1)
+    previewer = Previewer(prepare(open_table(table, settings)))
+    steps = [previewer.step(number, (3, 500, 10)) for number in range(6)]
+    assert [step.is_last for step in steps] == [False] * 5 + [True]
+    assert steps[0].preview.seconds is None
+    assert (steps[2].preview.seconds or 0) > 0
+    assert steps[5].strip == {k: previewer.preview(k).loss for k in (3, 10)}  # 500 is impossible

@@ -11,6 +11,8 @@ a block has strays of a cluster whose others are elsewhere.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -179,6 +181,16 @@ def preview(
     return Previewer(prepared).preview(blocks=blocks, block_records=block_records, timed=timed)
 
 
+@dataclass(frozen=True)
+class PreviewStep:
+    """State of a preview that becomes more exact while somebody looks."""
+
+    preview: Preview
+    strip: dict[int, float]
+    """Expected loss for other k."""
+    is_last: bool
+
+
 class Previewer:
     """Previews of one prepared table, for several k and sizes of blocks."""
 
@@ -190,6 +202,8 @@ class Previewer:
         )
         self._total = plan.space.total(self._cells)
         self._drawn: dict[int, PreviewBlocks] = {}
+        self._previews: dict[tuple[int, int, int], Preview] = {}
+        self._times: dict[int, Estimate] = {}
 
     def preview(
         self,
@@ -201,20 +215,37 @@ class Previewer:
     ) -> Preview:
         """Return the preview for one k, by default that of the settings."""
         k = self._plan.settings.k if k is None else k
-        records = len(self._cells)
         method = self._plan.settings.chosen_method
         most = max(MOST_AS_WHOLE, NEARLY_ALL * blocks * block_records)
-        if records <= most or method.scope == "column":
-            preview = self._of_all(k)
-        else:
-            preview = self._of_blocks(k, blocks, max(block_records, GROUPS_A_BLOCK * k))
+        whole = len(self._cells) <= most or method.scope == "column"
+        sizes = (0, 0) if whole else (blocks, max(block_records, GROUPS_A_BLOCK * k))
+        if (k, *sizes) not in self._previews:
+            made = self._of_all(k) if whole else self._of_blocks(k, *sizes)
+            self._previews[k, *sizes] = made
+        preview = self._previews[k, *sizes]
         if not timed:
             return preview
-        time_needed = self._estimate(k)
+        if k not in self._times:
+            self._times[k] = self._estimate(k)
+        time_needed = self._times[k]
         return replace(
             preview, seconds=time_needed.seconds, open_end=time_needed.open_end,
             efforts=dict(time_needed.efforts),
         )  # fmt: skip
+
+    def step(self, number: int, others: Sequence[int]) -> PreviewStep:
+        """Return the preview after some steps: the first one, larger blocks, the time, other k.
+
+        What earlier steps computed is kept, so that nobody who changes a setting waits for more
+        than one step.
+        """
+        last = 2 + len(others)
+        size = {} if number == 0 else DETAILED
+        strip = {}
+        for k in others[: max(0, number - 2)]:
+            with contextlib.suppress(MicroaggError):  # not every k is possible
+                strip[k] = self.preview(k).loss
+        return PreviewStep(self.preview(**size, timed=number >= 2), strip, number >= last)
 
     def _of_all(self, k: int) -> Preview:
         """Return the preview from a quick search of all records."""

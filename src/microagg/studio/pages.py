@@ -25,6 +25,8 @@ from microagg.studio.session import Session
 from microagg.studio.upload import receive_file, receive_form, remove_upload
 from microagg.studio.worker import TaskError
 
+MOST_STEPS = 20
+"""Of a preview; its last step says that it is the last."""
 STATIC = Path(__file__).parent / "static"
 TYPES = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
 
@@ -166,11 +168,9 @@ async def protection_preview(request: Request) -> Response:
     session = session_of(request)
     session.check_idle()
     await _take_settings(session, await receive_form(request))
-    detailed = request.query_params.get("detailed") == "1"
+    step = _number(request.query_params.get("step", "0"), 0, MOST_STEPS)
     try:
-        shown = await session.call(
-            "preview", **session.source, choices=session.choices, detailed=detailed
-        )
+        shown = await session.call("preview", **session.source, choices=session.choices, step=step)
     except TaskError as error:
         return render(request, "_preview.html", preview=None, sentence=str(error))
     return render(request, "_preview.html", preview=shown, sentence="")

@@ -23,7 +23,7 @@ from microagg.pipeline.choices import choice_sentences
 from microagg.pipeline.exposure import ExposureCounter
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.preparation import open_table, prepare
-from microagg.pipeline.preview import DETAILED, Previewer
+from microagg.pipeline.preview import Previewer
 from microagg.pipeline.sources import read_for_settings
 from microagg.problem.watch import StopSearch
 from microagg.proposal.proposal import Proposal, propose_for_file
@@ -178,22 +178,19 @@ class Tasks:
         }
 
     def task_preview(
-        self, path: str, reading: dict[str, Any], choices: dict[str, Any], detailed: bool
+        self, path: str, reading: dict[str, Any], choices: dict[str, Any], step: int
     ) -> dict[str, Any]:
         """Estimate loss and changed cells for the choice and for a strip of k."""
         settings, previewer = self._prepared(path, reading, choices)
-        size = DETAILED if detailed else {}
-        shown = previewer.preview(settings.k, **size, timed=detailed)
-        strip = {}
-        for k in STRIP if detailed else ():
-            with contextlib.suppress(MicroaggError):
-                strip[k] = previewer.preview(k).loss
+        state = previewer.step(step, STRIP)
+        shown = state.preview
         below_k = None
         with contextlib.suppress(MicroaggError):
             below_k = self.task_exposure(path, reading, choices)["below_k"]
         return {
             "sentences": list(shown.sentences),
-            "strip": look.strip(strip),
+            "strip": look.strip(state.strip),
+            "next": None if state.is_last else step + 1,
             "facts": choice_sentences(shown, settings, below_k),
             **shown.as_data(),
         }

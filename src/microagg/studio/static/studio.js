@@ -65,14 +65,19 @@ function refreshFragments(form) {
   const show = async (address, mine) => {
     const answer = await fetch(address, { method: "POST", body: new URLSearchParams(new FormData(form)) });
     const text = await answer.text();
-    if (mine === number && answer.ok) { target.innerHTML = text; showFacts(target); }
-    return mine === number;
+    if (mine !== number || !answer.ok) return undefined;
+    const open = [...target.querySelectorAll("details")].map((details) => details.open);
+    target.innerHTML = text;
+    target.querySelectorAll("details").forEach((details, i) => { details.open = open[i] || false; });
+    showFacts(target);
+    return target.querySelector("[data-next]")?.dataset.next;
   };
   const refresh = async () => {
     const mine = ++number;
     target.setAttribute("aria-busy", "true");
     try {
-      if (await show(form.dataset.live, mine) && form.dataset.more) await show(form.dataset.more, mine);
+      let address = form.dataset.live;
+      while (address) address = await show(address, mine);
     } catch { /* the page stays as it is */ }
     if (mine === number) target.removeAttribute("aria-busy");
   };
@@ -81,7 +86,7 @@ function refreshFragments(form) {
     clearTimeout(later);
     later = setTimeout(refresh, 50);
   });
-  if (form.dataset.more) refresh();
+  if (form.dataset.atOnce !== undefined) refresh();
 }
 
 function drawCurtain() {
