@@ -151,12 +151,13 @@ def test_settings_are_explained_with_the_numbers_of_the_table(released: Any) -> 
 
 def test_the_strip_shows_the_loss_for_other_k(released: Any) -> None:
     form = released.fields({"k": "4"})
-    address, steps = "/protection/preview", []
-    while address:
-        fragment = released.client.post(address, data=form).text
-        steps.append(fragment)
-        address = "".join(re.findall(r'data-next="(.*?)"', fragment))
+    steps: list[str] = []
+    addresses = ["/protection/preview"]
+    while addresses:
+        steps.append(released.client.post(addresses[0], data=form).text)
+        addresses = re.findall(r'data-next="(.*?)"', steps[-1])
     assert len(steps) == 7
+    fragment = steps[-1]
     assert "<caption>" not in steps[0]
     assert re.findall(r'<th scope="row">(\d+)</th>', fragment)[:4] == ["3", "5", "10", "25"]
     assert "Expected time for this table" in fragment

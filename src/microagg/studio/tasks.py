@@ -143,7 +143,9 @@ class Tasks:
         """Write the table of made-up people; return its path."""
         return str(prepare_demonstration(Path(folder))[0])
 
-    def task_pictures(self, path: str, reading: dict[str, Any], columns: list[int]) -> list[str]:
+    def task_pictures(
+        self, path: str, reading: dict[str, Any], columns: list[int]
+    ) -> list[dict[str, str]]:
         """Return a small chart of each of these columns."""
         typed = self._typed_table(path, reading)
         return [look.small_chart(typed.column(number)) for number in columns]
