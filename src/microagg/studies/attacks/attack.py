@@ -16,7 +16,7 @@ from microagg.problem.problem import Progress
 from microagg.release.setting_arguments import settings_from
 from microagg.release.settings import Settings
 from microagg.studies.attacks.people import MOST_TARGETS, People, choose_people, names_known
-from microagg.studies.attacks.results import INFERENCE, KINDS, Attacks
+from microagg.studies.attacks.results import INFERENCE, KINDS, LINKABILITY, Attacks
 from microagg.studies.attacks.study import Study
 from microagg.studies.attacks.view import view_of
 from microagg.table.schema import Role
@@ -25,6 +25,7 @@ KEPT = (
     "Kept columns are released unchanged ({}); who knows them needs no attack, and attacks leave "
     "them out."
 )
+NO_LINKS = "Linkability was not played, because it needs two known columns."
 NO_INFERENCE = "Inference was not played, because no column is confidential; name one."
 
 
@@ -115,6 +116,8 @@ def attack(
     boosted = has_boosted() if boosted is None else boosted
     study = Study(view, names, chosen.seed or 0, boosted, leave_out)
     results = tuple(study.results(kinds_of_attack, progress))
+    if LINKABILITY in kinds_of_attack and sum(name in view.columns for name in names) < 2:
+        notes = (*notes, NO_LINKS)
     kept = people.schema.names(Role.KEEP)
     if kept:
         notes = (*notes, KEPT.format(listed(kept)))
@@ -144,4 +147,9 @@ def _rerun(
     rest = people.table_of(people.rest)
     if release_with is not None:
         return release_with(rest)
-    return anonymize(rest, settings=settings, progress=progress).to_arrow()
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress(done, 3 * total)  # the rerun is about a third of the work
+
+    return anonymize(rest, settings=settings, progress=report).to_arrow()

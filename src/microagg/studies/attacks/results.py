@@ -126,9 +126,9 @@ class Attacks:
 def _line(success: Success) -> str:
     excess = success.excess
     return (
-        f"{percent(success.attack.value)} of targets, {percent(success.control.value)} of "
-        f"controls; excess {percent(excess.value)} ({percent(excess.low)} to "
-        f"{percent(excess.high)})"
+        f"{percent(success.attack.value)} of {success.attack.trials:,} targets, "
+        f"{percent(success.control.value)} of {success.control.trials:,} controls; excess "
+        f"{percent(excess.value)} ({percent(excess.low)} to {percent(excess.high)})"
     )
 
 

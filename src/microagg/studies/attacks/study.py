@@ -58,11 +58,15 @@ class Study:
         """Return the result of every attack; inference once for each confidential column."""
         plays, left_out = self._plays(kinds), self._left_out()
         steps = len(plays) * (1 + len(left_out))
-        report = progress or (lambda done, total: None)
-        results = []
+        results: list[AttackResult] = []
+
+        def report(done: int) -> None:
+            if progress is not None:  # the first third was the rerun
+                progress(steps + 2 * done, 3 * steps)
+
         for i, play in enumerate(plays):
             done = i * (1 + len(left_out))
-            report(done, steps)
+            report(done)
             outcomes = play.run(self.known)
             success = best_of(outcomes, self.seed)
             others = None
@@ -70,7 +74,7 @@ class Study:
                 others = best_of(play.run_without_own(self.known), self.seed)
             without = {}
             for j, name in enumerate(left_out):
-                report(done + 1 + j, steps)
+                report(done + 1 + j)
                 fewer = play.run([n for n in self.known if n != name], [success.attacker])
                 without[name] = measured(success.attacker, fewer, self.seed).excess.value
             results.append(
@@ -79,7 +83,7 @@ class Study:
                     without=without,
                 )
             )  # fmt: skip
-        report(steps, steps)
+        report(steps)
         return results
 
     def _plays(self, kinds: Sequence[str]) -> list[Play]:
