@@ -161,7 +161,8 @@ def _kept_totals(people: People, settings: Settings) -> tuple[str, ...]:
     return tuple(
         variable.name
         for variable in cells.variables
-        if variable.kind is Kind.NUMERIC and aggregate_of(variable, settings.aggregates) == "mean"
+        if variable.kind is Kind.NUMERIC
+        and aggregate_of(variable, settings.aggregates).name == "mean"
     )
 
 
