@@ -80,9 +80,9 @@ ADVICE = {
         "; if some do, ",
         Assignment("nominal", ["…"]),
         " names those.",
-    ),  # fmt: skip
+    ),
     "weight": "Name it with weight instead of quasi if it is a sampling weight.",
-}
+}  # fmt: skip
 """Advice on how to answer in a call of `anonymize`."""
 ANSWERS = {
     "codes": ("numbers", "codes"),
