@@ -10,12 +10,19 @@ INTRODUCTION = """
 
 ![Gap against CPU seconds](pictures/gap-and-time.png)
 
-One run of `prove` for each cell, one seed, one thread, on one core; times are CPU seconds of the process, search included, and
-end where the run ended by itself, at its limit (300 s, EIA 900 s), or where it had reached what it was asked for. "Proven" is what `verify_bound.py`
-confirmed of the certificate, in so many CPU seconds more; the loss is that of the partition found in the same run. A certificate holds a number for each record
-and is not published: what is kept is the first half of its SHA-256. "Optimal" means that the certificate proves it, with so many leaves of a branch tree.
+One run of `prove` for each cell, one seed, one thread, on one core; times are CPU seconds of the
+process, search included, and end where the run ended by itself, at its limit (300 s, EIA 900 s),
+or where it had reached what it was asked for. "Proven" is what `verify_bound.py` confirmed of the
+certificate, in so many CPU seconds more; the loss is that of the partition found in the same run.
+A certificate holds a number for each record and is not published: what is kept is the first half
+of its SHA-256. "Optimal" means that the certificate proves it, with so many leaves of a branch
+tree.
 
 """
+HEAD = [
+    *("data", "k", "loss", "proven", "gap", "seconds", "ended", "leaves"),
+    *("to check (s)", "certificate"),
+]
 
 
 def section(results: list[dict[str, Any]], cells: list[tuple[str, int]], folder: Path) -> str:
@@ -29,8 +36,7 @@ def section(results: list[dict[str, Any]], cells: list[tuple[str, int]], folder:
     if not proofs:
         return ""
     draw(proofs, folder / "gap-and-time.png")
-    head = ["data", "k", "loss", "proven", "gap", "seconds", "ended", "leaves", "to check (s)", "certificate"]  # fmt: skip
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(cells_of(r)) + " |" for r in proofs]
     return INTRODUCTION + "\n".join(lines) + "\n"
 
