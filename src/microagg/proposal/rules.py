@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
-from microagg.proposal.proposal import Proposal, Proposed, Question
+from microagg.proposal.proposal import Proposal, Proposed
+from microagg.proposal.question import Question
 from microagg.table.columns.profile import MOST_IN_BLOCK, ColumnProfile, profile_column
 from microagg.table.schema import Kind, Role
 

@@ -12,7 +12,7 @@ from microagg.errors import InputError
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.table.aggregates import AGGREGATES
-from microagg.table.parameters import MultiChoice
+from microagg.table.name_parameters import MultiChoice
 
 if TYPE_CHECKING:
     from microagg.release.settings import Settings
