@@ -72,6 +72,22 @@ def test_parts_that_are_stopped_early_leave_the_instant_bound(small_parts: None)
     assert check_certificate(bound.certificate(), points).holds
 
 
+def test_many_parts_are_brought_to_their_end(
+    small_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit on all rounds together left the instant bound where parts were many."""
+    points = np.random.default_rng(0).normal(size=(90, 2))
+    monkeypatch.setattr(lower, "ROUNDS", 3)
+    done: list[int] = []
+    bound = lower_bound(points, 2, time_limit=None, progress=lambda now, _: done.append(now))
+    assert bound.method == "parts"
+    assert max(done) <= 1000, "progress goes to its end, not beyond"
+    monkeypatch.setattr(parts, "ROUNDS", 2)
+    hasty = lower_bound(points, 2, time_limit=None)
+    assert hasty.method == "parts"
+    assert check_certificate(hasty.certificate(), points).holds
+
+
 @pytest.mark.slow
 def test_time_limits_are_kept_and_what_was_proven_until_then_too() -> None:
     points = np.random.default_rng(1).normal(size=(700, 4))

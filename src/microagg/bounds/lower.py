@@ -206,8 +206,8 @@ class Proof:
             self.finished = True
             return
         source.step(self.listener)
-        limit = ROUNDS if self.parts is None else ROUNDS * len(self.points) // LARGE
-        self.finished = source.finished or self._steps >= limit
+        # parts count their own rounds: what they have comes to nothing before the last is done
+        self.finished = source.finished or (self.parts is None and self._steps >= ROUNDS)
 
     def checkpoint(
         self, il: float | None = None, done: int | None = None, total: int = ROUNDS
@@ -217,7 +217,8 @@ class Proof:
         if il is not None:
             gap = 100.0 * (il * self.sst / 100.0 / self.value - 1.0) if self.value > 0.0 else np.inf
             telling += f", loss {il:.4f} %, gap {max(gap, 0.0):.2f} %"
-        return self.listener.checkpoint(self._steps if done is None else done, total, telling)
+        done = min(self._steps, total) if done is None else done
+        return self.listener.checkpoint(done, total, telling)
 
     def bound(self, optimum: float | None = None, shown_by: str = ENUMERATED) -> Bound:
         """Return what is proven; `optimum` is the loss of a partition that has been shown to be the

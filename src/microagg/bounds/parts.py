@@ -18,6 +18,7 @@ from microagg.bounds.repair import repaired
 from microagg.refine.highs import Stop
 
 CORE, AROUND = 1_000, 1_500  # records of a part, and how many more around them
+ROUNDS = 200  # of one part
 NEAR = 2  # times k: neighbours that count as around a core
 LISTED = 3_000_000
 WORK = 40_000_000_000  # records that pricing looks at
@@ -55,7 +56,7 @@ class PartPrices:
         self._near, self._records, self._instant = near, records, instant
         self._prices = instant.copy()
         self._cores = cores_of(points, CORE)
-        self._next = 0
+        self._next = self._rounds = 0
         self._generation: ColumnGeneration | None = None
         self._part = np.empty(0, np.int64)
         self.finished = False
@@ -75,12 +76,13 @@ class PartPrices:
         generation = self._generation
         assert generation is not None
         generation.step(stop)
-        if stop() or not generation.converged:
+        self._rounds += 1
+        if stop() or not (generation.converged or self._rounds >= ROUNDS):
             return
         core = self._cores[self._next]
         self._prices[core] = generation.prices.pi[: len(core)]
         self._generation = None
-        self._next += 1
+        self._next, self._rounds = self._next + 1, 0
 
     def _begin(self, core: np.ndarray) -> None:
         """Set up the program of a core and the records around it, the nearest first."""
