@@ -59,15 +59,13 @@ MANY_PARAMETERS = {
 """Functions that may have more than 12 parameters, and why."""
 
 
-LONG_FUNCTIONS = {"_chains", "heuristic_sets", "find_floor_cuts", "_join", "_not_covered"}
-"""Functions that are still to be split or moved into the kernels."""
+LONG_FUNCTIONS = {"_not_covered"}
+"""Functions that may have more than 60 lines: a list of sentences, one after the other."""
 LONG_FILES = {
     "microaggregator.py": 450,  # docstrings of scikit-learn's form are a third of it
     "verify_bound.py": 650,  # one file that imports nothing of ours, to be copied and run alone
-    "note_rules.py": 450,  # still to be split, as those that follow
-    "release.py": 480,
-    "evidence.py": 600,
-    "pages.py": 450,
+    "release.py": 450,  # docstrings of numpydoc's form are a third of it
+    "evidence.py": 600,  # still to be split
 }
 """Files that may have more than 400 lines, and how many."""
 

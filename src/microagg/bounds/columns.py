@@ -24,11 +24,11 @@ from microagg.bounds.groups import (
     select_groups,
     some_of_each,
 )
-from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.master import Master, Solution
 from microagg.bounds.pricing import Prices, Sets
 from microagg.bounds.repair import repaired
 from microagg.bounds.separation import violated_cuts
+from microagg.kernels.heuristic_sets import heuristic_sets
 from microagg.refine.highs import Stop
 
 TOLERANCE = 1e-9  # an excess this little below 0 is none; in units of the mean price
