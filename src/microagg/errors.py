@@ -171,5 +171,9 @@ class ReadingWarning(UserWarning):
     """Notice about how a file was read: a detected encoding, or ambiguous numbers."""
 
 
+class CodesWarning(UserWarning):
+    """Notice about whole numbers that may be codes and were averaged: declare what they are."""
+
+
 class ClusterWarning(UserWarning):
     """Notice about the Dask cluster: a scheduler that accepts anyone."""

@@ -17,7 +17,7 @@ from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
 from microagg.files.stores.locations import parse_location
-from microagg.proposal.open_codes import settled
+from microagg.proposal.open_codes import check_codes, settled
 from microagg.release.settings import Settings
 from microagg.table.parameters import K
 
@@ -141,7 +141,9 @@ def anonymize(
     ):
         if "quasi" not in typed_options:
             _propose_instead(local_source, source, target, typed_options, reading, as_json=as_json)
-        settings = Settings.of(**settled(typed_options, local_source, reading))
+        chosen = settled(typed_options, local_source, reading)
+        settings = Settings.of(**chosen)
+        check_codes(chosen, local_source, reading)
         make = dry_run_of if dry_run else release_of
         make(local_source, local_target if options.piped else written, settings, options)
 

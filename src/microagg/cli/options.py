@@ -221,7 +221,8 @@ def flag_of(setting: str) -> str:
     """
     declared = Settings.parameters().get(setting)
     forms = () if declared is None else declared.option_forms()
-    return as_flag(forms[0].flag or setting if len(forms) == 1 else setting)
+    first = forms[0].flag if forms else ""
+    return as_flag(first or setting)
 
 
 def _settings_in(typed: Mapping[str, Any]) -> dict[str, Any]:

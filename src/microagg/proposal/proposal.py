@@ -206,6 +206,9 @@ class Proposal:
                 words += [f"--{role.value}", shell_list([settings[role.value]])]
         if "nominal" in settings:
             words += ["--nominal", shell_list(settings["nominal"])]
+        numbers = [name for name in self.asked if name not in settings.get("nominal", ())]
+        if numbers := [name for name in numbers if name in settings.get("quasi", ())]:
+            words += ["--numeric", shell_list(numbers)]
         for name, kind in settings.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
         if "na" in settings:

@@ -198,6 +198,17 @@ def may_name(look: ColumnProfile) -> bool:
     return NameHint.PERSON in hints or bool(names_somebody(look) or _alone_in(look, hints))
 
 
+def may_be_codes(look: ColumnProfile) -> bool:
+    """Check if whole numbers may be codes: few different ones, or a name that says so.
+
+    >>> may_be_codes(ColumnProfile("roof", Kind.NUMERIC, 90, values=90, distinct=4, whole=True))
+    True
+    """
+    if look.kind is not Kind.NUMERIC or look.dates or not look.whole:
+        return False
+    return look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hint_of_name(look.name))
+
+
 def _can_be(what: NameHint, look: ColumnProfile) -> bool:
     """Check if a column can hold what its name hints at.
 
@@ -383,7 +394,7 @@ def _ask(look: ColumnProfile, hints: frozenset[NameHint], role: Role, state: _St
     """Ask what names, types and counts leave open about a released column."""
     if look.kind is not Kind.NUMERIC or look.dates:
         return
-    if look.whole and look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hints):
+    if may_be_codes(look):
         state.ask("codes", look)
     if role is not Role.QUASI:
         return

@@ -106,6 +106,8 @@ class Release(Conversions):
     _units: Attribute | None = field(default=None, repr=False, kw_only=True)
     """The unit that each record belongs to, which is withheld; what is written is verified by it.
     """
+    _averaged_codes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    """Columns of whole numbers that look like codes, were averaged, and were not declared."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 

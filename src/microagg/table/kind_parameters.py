@@ -22,8 +22,8 @@ from microagg.table.aggregates import default_aggregate
 from microagg.table.column_parameters import (
     AggregateByColumn,
     ByColumn,
+    KindByColumn,
     WeightByColumn,
-    WordByColumn,
 )
 from microagg.table.declared import Schema, by_column, one_or_several
 from microagg.table.parameters import Choice, Names
@@ -315,7 +315,7 @@ def as_number(text: str) -> int | float | str:
     return int(number) if number.is_integer() and abs(number) < 2.0**53 else number
 
 
-KINDS = WordByColumn(
+KINDS = KindByColumn(
     "kinds",
     "What a column holds: numeric, ordinal (levels with an order) or nominal "
     "(categories); wins over its type.",

@@ -141,9 +141,9 @@ def test_correlations_are_of_numbers_alone(public: bool) -> None:
 
 def test_measures_of_numbers_say_of_which_columns() -> None:
     told = to_json(mixed_report())
-    assert "Measures that need numbers are about age and born alone" in told
+    assert "Measures that need numbers cover age and born only" in told
     why = (
-        "Measures that need numbers are about age and born alone, and leave out income "
+        "Measures that need numbers cover age and born only, and leave out income "
         "(gaps or special codes); school and town "
         "(categories)."
     )

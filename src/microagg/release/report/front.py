@@ -14,7 +14,7 @@ from microagg.release.publishing import NOT_TOLD
 from microagg.release.report.document import Decision, FirstPage, Grid, Scale, Signature
 from microagg.release.report.subject import Subject
 from microagg.release.report.totals import on_totals
-from microagg.release.report.usual import usual_word, usually
+from microagg.release.report.usual import recorded_k, usual_word, usually
 from microagg.release.verdict import Verdict
 from microagg.table.schema import Role
 
@@ -172,8 +172,9 @@ def _scale(subject: Subject) -> Scale | None:
         value = float(subject.manifest["loss"].get("IL_zscore", lost))
     word = usual_word("il", k, value)
     meaning = (
-        f"{word} for k = {k}: half of the recorded releases lie between {number(usual[0], 2)} and "
-        f"{number(usual[1], 2)} %. 0 % is the untouched table; at 100 % all records are the same."
+        f"That is {word}: half of our recorded releases of public tables with k = "
+        f"{recorded_k('il', k)} lost {number(usual[0], 2)} to {number(usual[1], 2)} %. At 0 % the "
+        "table is untouched; at 100 % all records are the same."
     )
     return Scale(
         lost if isinstance(lost, str) else f"{number(value, 3)} %", value, usual, word, meaning

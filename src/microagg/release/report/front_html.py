@@ -9,6 +9,7 @@ import math
 from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
 
+MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
 
 
@@ -96,13 +97,21 @@ def _scale(scale: Scale) -> str:
         line = (
             '<div class="front-line" aria-hidden="true">'
             f'<i class="usual" style="left:{low:.1f}%;width:{high - low:.1f}%"></i>'
-            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>'
+            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>{_marks()}'
         )
     word = f" ({text_html(scale.word)})" if scale.word else ""
     return (
         f'<div class="front-scale"><p><b>Information loss (IL): {text_html(scale.text)}</b>{word}'
-        f"</p>{line}<p>{text_html(_capital(scale.meaning))}</p></div>"
+        f"</p>{line}<p>{text_html(scale.meaning)}</p></div>"
     )
+
+
+def _marks() -> str:
+    marks = "".join(
+        f'<i style="left:{_position(mark):.1f}%">{mark}{" %" if mark in (0, 100) else ""}</i>'
+        for mark in MARKS
+    )
+    return f'<div class="front-marks" aria-hidden="true">{marks}</div>'
 
 
 def _position(percent: float) -> float:
@@ -147,7 +156,3 @@ def _sign(signature: Signature | None, fingerprint: str) -> str:
         f"<span>Fingerprint {text_html(fingerprint)}</span></p>"
         f'<div class="front-lines">{lines}</div></div>'
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from microagg.errors import InputError
 from microagg.formatting import counted, listed, promised, promised_units
-from microagg.methods.registry import method_named
 from microagg.release.report.claims import on_naming, sentences_on_rules
 from microagg.release.report.document import Block, Grid, Paragraph, Section, Warn
+from microagg.release.report.front import entity_of
 from microagg.release.report.subject import Subject
 from microagg.table.schema import Role
 
@@ -54,11 +53,11 @@ def _what_was_done(subject: Subject) -> str:
     if only_means(subject):
         (noun,) = {entry.noun for entry in subject.aggregates.values()}
         released = f"the group's {noun}"
+    by = "them" if len(quasi) > 1 else "it"
     return (
-        f"Others may know {counted(len(quasi), 'column')} and could find a record by it: "
+        f"Others may know {counted(len(quasi), 'column')} and could find a record by {by}: "
         f"{listed(quasi)}. Records that are alike in {compared} were put into groups of at least "
-        f"{subject.k}, and {values} replaced by {released} (microaggregation). "
-        f"{_about_the_method(str(subject.settings['method']))}"
+        f"{subject.k}, and {values} replaced by {released} (microaggregation)."
     )
 
 
@@ -127,14 +126,6 @@ def _what_is_shown(subject: Subject) -> str:
     return f"{rule}, and for figures of the original table in a part of their own: {listed(named)}."
 
 
-def _about_the_method(name: str) -> str:
-    try:
-        method = method_named(name)
-    except InputError:  # a manifest may be older or newer than this registry
-        return f"Method {name}."
-    return f"Method {name}: {method.summary} ({method.source})."
-
-
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
     dropped = subject.columns(Role.IDENTIFIER)
@@ -143,6 +134,8 @@ def roles(subject: Subject) -> Section:
     rows = []
     for name, role in subject.manifest["roles"].items():
         what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
+        if role == Role.IDENTIFIER.value and name not in rest:
+            what = f"names a {entity_of(subject)} directly"
         if role == Role.WEIGHT.value:
             happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:

@@ -66,6 +66,9 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
 --warn: #f2c078; --page: #14191d; --warnbg: #2c2415; }
   figure svg { filter: invert(.9) hue-rotate(180deg); }
 }
+@media screen and (max-width: 60rem) {
+  table.grid { font-size: .84rem; } table.grid th, table.grid td { padding: .35rem .4rem; }
+}
 @media screen and (max-width: 40rem) {
   main { padding: 1.2rem .9rem 3rem; } nav ol { columns: 1; } h1 { font-size: 1.5rem; }
   .abreast-1, .abreast-2, .abreast-3 { flex: 1 1 100%; max-width: none; }
@@ -74,7 +77,15 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
   .facts th, .facts td, .facts td:nth-child(2) { display: block; width: auto; border: 0; padding: \
 .05rem 0; }
   table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; }
+  table.stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; \
+clip-path: inset(50%); }
+  table.stacked, table.stacked tbody, table.stacked caption { display: block; }
+  table.stacked tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  table.grid.stacked th, table.grid.stacked td { display: flex; justify-content: space-between; \
+gap: .8rem; border: 0; padding: .05rem .1rem; text-align: right; }
+  table.stacked td::before { content: attr(data-label); color: var(--quiet); text-align: left; }
 }
+
 @page { size: A4; margin: 14mm 15mm 16mm; }
 @media print {
   :root { --ink: #1f2a33; --quiet: #55626d; --line: #d5dce2; --shade: #f4f6f8; --mark: #16557f; \
