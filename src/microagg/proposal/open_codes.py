@@ -15,11 +15,13 @@ from microagg.proposal.proposal import ASKED, propose_for_file
 from microagg.table.schema import Kind
 
 if TYPE_CHECKING:
+    from microagg.table.columns.profile import ColumnProfile
     from microagg.table.schema import ColumnSettings
     from microagg.table.variable import Cells
 
 FIRST = 1 << 12  # records looked at first: most columns show more values there
 LARGEST = 1 << 26  # bytes of a file that is read once more for this question alone
+OFTEN = 5  # records with the same code, on average
 AVERAGED = (None, "mean")
 
 
@@ -94,8 +96,14 @@ def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any
         if name in frame.columns
         and name not in declared.kinds
         and declared.aggregate.get(name) in AVERAGED
-        and may_be_codes(profile_column(frame, name, typed=typed, na=na))
+        and _repeats(look := profile_column(frame, name, typed=typed, na=na))
+        and may_be_codes(look)
     ]
+
+
+def _repeats(look: ColumnProfile) -> bool:
+    """Check if values repeat as codes do; in a small table all numbers have few values."""
+    return look.values >= OFTEN * look.distinct
 
 
 def _declared(settings: Mapping[str, Any]) -> ColumnSettings:
@@ -116,13 +124,13 @@ def averaged_codes(cells: Cells, declared: ColumnSettings) -> list[str]:
     from microagg.proposal.rules import FEW
 
     def may_be(name: str, values: np.ndarray) -> bool:
-        coded, different = NameHint.CODE in hint_of_name(name), 0
+        coded, different, known = NameHint.CODE in hint_of_name(name), 0, values
         for part in (values[:FIRST], values):
             known = part[~np.isnan(part)]
             different = len(np.unique(known))
             if (known != np.rint(known)).any() or (different > FEW and not coded):
                 return False
-        return different > 1
+        return different > 1 and len(known) >= OFTEN * different
 
     return [
         variable.name

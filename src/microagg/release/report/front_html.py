@@ -68,7 +68,7 @@ def _decide(front: FirstPage) -> str:
             '<div class="front-decide"><h2>Decide before signing</h2><p>Nothing is open.</p></div>'
         )
     rows = "".join(
-        f"<li><span>{text_html(point.text)} <em>{text_html(point.fix)}</em></span>"
+        f"<li><span>{_joined(point.text)} <em>{_joined(point.fix)}</em></span>"
         '<span class="front-ticks">☐ accepted&nbsp; ☐ change</span></li>'
         for point in front.decisions
     )
@@ -85,7 +85,7 @@ def _lose(front: FirstPage) -> str:
         parts.append(_scale(front.scale))
     if front.effects is not None:
         parts.append(grid_html(front.effects, extra=" front-effects"))
-    parts += [f"<p>{text_html(sentence)}</p>" for sentence in front.losses]
+    parts += [f"<p>{_joined(sentence)}</p>" for sentence in front.losses]
     return "".join(parts)
 
 
@@ -102,8 +102,13 @@ def _scale(scale: Scale) -> str:
     word = f" ({text_html(scale.word)})" if scale.word else ""
     return (
         f'<div class="front-scale"><p><b>Information loss (IL): {text_html(scale.text)}</b>{word}'
-        f"</p>{line}<p>{text_html(scale.meaning)}</p></div>"
+        f"</p>{line}<p>{_joined(scale.meaning)}</p></div>"
     )
+
+
+def _joined(text: str) -> str:
+    """Return a text in which no line breaks before a percent sign."""
+    return text_html(text.replace(" %", "\u00a0%"))
 
 
 def _marks() -> str:

@@ -48,7 +48,8 @@ border: 1px solid var(--line); border-radius: .35rem; }
 .front-line .here { position: absolute; top: -.25rem; bottom: -.25rem; width: 3px; \
 margin-left: -1px; background: var(--ink); }
 .front-marks { position: relative; height: .95rem; font-size: .7rem; color: var(--quiet); }
-.front-marks i { position: absolute; transform: translateX(-50%); font-style: normal; }
+.front-marks i { position: absolute; white-space: nowrap; transform: translateX(-50%); \
+font-style: normal; }
 .front-marks i:first-child { transform: none; } .front-marks i:last-child { \
 transform: translateX(-100%); }
 .front-boxes { display: grid; grid-template-columns: repeat(4, 1fr); gap: .8rem; \

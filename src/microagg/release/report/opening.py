@@ -26,6 +26,7 @@ KNOWN_WHOLE = (
     "Someone who knows a whole household may still find it, because several records together may "
     "fit in one way only."
 )
+ONE_BY_ONE = 24  # columns with a line each in the table of roles
 OF_WEIGHT = {"keep": "released unchanged", "drop": "left out"}
 
 
@@ -131,7 +132,7 @@ def roles(subject: Subject) -> Section:
     dropped = subject.columns(Role.IDENTIFIER)
     # nobody gave them a role
     rest = set(dropped) - set(subject.settings.get("identifier", dropped))
-    rows = []
+    by_meaning: dict[tuple[str, str, str], list[str]] = {}
     for name, role in subject.manifest["roles"].items():
         what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
         if role == Role.IDENTIFIER.value and name not in rest:
@@ -140,7 +141,11 @@ def roles(subject: Subject) -> Section:
             happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:
             happened = f"replaced by {subject.aggregates[name].phrase}"
-        rows.append((name, "none" if name in rest else role, what, happened))
+        by_meaning.setdefault(("none" if name in rest else role, what, happened), []).append(name)
+    if len(subject.manifest["roles"]) > ONE_BY_ONE:
+        rows = [(", ".join(names), *meaning) for meaning, names in by_meaning.items()]
+    else:
+        rows = [(name, *meaning) for meaning, names in by_meaning.items() for name in names]
     return Section(
         "The columns and their roles",
         (

@@ -17,6 +17,8 @@ h2 { font-size: 1.3rem; line-height: 1.25; font-weight: 650; margin: 2.8rem 0 .8
   border-top: 2px solid var(--line); }
 p { max-width: 46rem; margin: .7rem 0; overflow-wrap: anywhere; }
 a { color: var(--mark); }
+header { display: flex; flex-wrap: wrap; align-items: center; gap: .2rem 1rem; }
+header h1 { margin: 0; } header .front-about { flex: 1 0 100%; }
 .audience { display: inline-block; margin: 0; padding: .1rem .6rem; border-radius: .25rem; \
 font-size: .9rem;
   background: var(--shade); color: var(--quiet); border: 1px solid var(--line); }
@@ -76,7 +78,8 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
 1px solid var(--line); }
   .facts th, .facts td, .facts td:nth-child(2) { display: block; width: auto; border: 0; padding: \
 .05rem 0; }
-  table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; }
+  table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; \
+overflow-wrap: anywhere; }
   table.stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; \
 clip-path: inset(50%); }
   table.stacked, table.stacked tbody, table.stacked caption { display: block; }
