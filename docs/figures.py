@@ -1,7 +1,7 @@
 """Draws the pictures of the docs: `python docs/figures.py`.
 
-The table of the README before and after, the folders of the source, and the two examples in the plane of Mortazavi, Jalili and
-Gohargazi 2013 (figures 6 and 7), on our own seeded data.
+The table of the README before and after, the folders of the source, and the two examples in the
+plane of Mortazavi, Jalili and Gohargazi 2013 (figures 6 and 7), on our own seeded data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ GROUPS = {
     }),
     "data": ("#eeeeee", {
         "proposal": "roles to confirm", "datasets": "made-up and reference tables",
-        "files": "formats, dialects, atomic commits", "table": "roles, kinds, encodings, aggregates",
+        "files": "formats, dialects, atomic commits",
+        "table": "roles, kinds, encodings, aggregates",
         "kernels": "compiled functions on arrays", "formatting": "numbers and lists as text",
         "errors": "errors of users",
     }),

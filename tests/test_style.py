@@ -13,7 +13,8 @@ NO_NAMES = {"found", "told", "own", "each", "there", "at", "place", "asked", "gi
 NO_OPENINGS = ("What", "Whether", "How", "Which")
 FOLLOWED = (
     "cli", "datasets", "drawing", "estimator", "files", "guarantees", "kernels", "measures",
-    "methods", "pipeline", "problem", "proposal", "refine", "release", "runtime", "studies", "studio",
+    "methods", "pipeline", "problem", "proposal", "refine", "release", "runtime", "studies",
+    "studio",
     "table", "bounds", "errors.py", "formatting.py", "verify_bound.py", "verify_release.py",
 )  # fmt: skip
 """Folders and modules that follow the rules; the others are still to be rewritten."""

@@ -36,7 +36,8 @@ def source(tmp_path: Path) -> Path:
 
 def options_of(command: str) -> set[str]:
     group = typer.main.get_command(app)
-    return {option for each in group.commands[command].params for option in each.opts}  # pyright: ignore
+    parameters = group.commands[command].params  # pyright: ignore
+    return {option for parameter in parameters for option in parameter.opts}
 
 
 @pytest.mark.parametrize("command", ["anonymize", "compare", "bound", "check", "assess"])
@@ -64,7 +65,8 @@ def test_help_tells_what_to_type() -> None:
     [
         (["--kind", "age=whole"], "kinds of column 'age' must be one of numeric, ordinal, nominal"),
         (["--kind", "age"], "kinds must name columns"),
-        (["--kind", "age=nominal", "--ordinal", "age"], "column 'age' is nominal by kinds and ordinal by ordinal"),
+        (["--kind", "age=nominal", "--ordinal", "age"],
+         "column 'age' is nominal by kinds and ordinal by ordinal"),
         (["--nominal", "age,town", "--kind", "town=numeric"], "column 'town' is numeric by kinds"),
         (["--ordinal", "school=P<S<P"], "one level twice, in places 1 and 3"),
         (["--ordinal", "school=@levels.txt"], "cannot be read from 'levels.txt'"),
@@ -90,12 +92,15 @@ def test_wrong_options_of_anonymize(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--kind", "height=nominal"], "names 'height', but there is no such column; the table has 'age'"),
+        (["--kind", "height=nominal"],
+         "names 'height', but there is no such column; the table has 'age'"),
         (["--nominal", "height"], "names 'height', but there is no such column"),
         (["--importance", "wage=2"], "importance names 'wage', a column that is left out"),
         (["--special", "town=97"], "special names 'town', which is nominal"),
         (["--special", "town=97"], "or say --kind town=numeric if the other values are numbers"),
-        (["--hierarchy", "age=town.csv"], "'age' is numeric, where a hierarchy serves generalise only; say --aggregate " "age=generalise"),
+        (["--hierarchy", "age=town.csv"],
+         "'age' is numeric, where a hierarchy serves generalise only; say "
+         "--aggregate age=generalise"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_the_columns(

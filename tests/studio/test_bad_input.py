@@ -104,7 +104,8 @@ def test_a_path_is_cut_to_its_name(studio: Any, people: Path, name: str) -> None
 
 
 EVIL = [
-    "<script>alert(1)</script>", "../x", "\u202eevil\u2066", "a" * 5000, "\"'><img src=x onerror=1>",
+    "<script>alert(1)</script>", "../x", "\u202eevil\u2066", "a" * 5000,
+    "\"'><img src=x onerror=1>",
     "{{ 7*7 }}", "__proto__", "role-0", "  ", "ä%0d%0a",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The studio in a browser: by keyboard, in light and dark, without a word from axe or the policy."""
+"""The studio in a browser: by keyboard, in light and dark, without a word from axe or policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 1100, 760
 
 
 def needed(what: str, present: Any) -> Any:
-    """Return what is present; skip with a sentence that names the package, or fail where CI runs."""
+    """Return what is present; skip with a sentence that names the package, or fail in CI."""
     if present:
         return present
     reason = f"needs {what}"
