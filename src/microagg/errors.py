@@ -104,6 +104,10 @@ class InputError(MicroaggError, ValueError):
 
     exit_code = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the one sentence that a notebook shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class OnlyInMemoryError(InputError):
     """A setting that is not supported out of core; without a memory limit it runs in memory."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -186,3 +187,19 @@ def duration(seconds: float) -> str:
     if seconds < 1.5 * HOUR:
         return f"{seconds / MINUTE:.0f} minutes"
     return f"{seconds / HOUR:.1f} hours"
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Return a plain table in HTML, as notebooks show it.
+
+    >>> html_table(["k"], [["<5"]])
+    '<table><thead><tr><th>k</th></tr></thead><tbody><tr><td>&lt;5</td></tr></tbody></table>'
+    """
+
+    def row(cells: Iterable[object], mark: str) -> str:
+        texts = (escape(printable(str(cell))) for cell in cells)
+        return f"<tr>{''.join(f'<{mark}>{text}</{mark}>' for text in texts)}</tr>"
+
+    title = f"<caption>{escape(printable(caption))}</caption>" if caption else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{title}<thead>{row(head, 'th')}</thead><tbody>{body}</tbody></table>"

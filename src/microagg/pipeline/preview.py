@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import MicroaggError
-from microagg.formatting import counted, number
+from microagg.formatting import counted, html_table, number
 from microagg.kernels import random, sums
 from microagg.measures.loss.unchanged import same_cells
 from microagg.methods.method import Grouping
@@ -87,6 +87,10 @@ class Preview:
             "open_end": self.open_end,
             "basis": self.basis,
         }
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{percent:.1f} %") for name, percent in self.changed.items()]
+        return html_table(("column", "cells changed"), rows, " ".join(self.sentences))
 
     @property
     def basis(self) -> str:

@@ -30,6 +30,7 @@ BOXES = (
     ("Confidential", (Role.CONFIDENTIAL,)),
     ("Kept unchanged", (Role.KEEP,)),
 )
+NOT_LISTED = "not listed in a public report"
 SIGNATURE = Signature("Read, and approved for release", ("Name and function", "Date", "Signature"))
 
 
@@ -189,7 +190,7 @@ def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     for title, roles in BOXES:
         names = subject.columns(*roles) + (weight if title == becomes else [])
         if title == "Removed" and subject.public:
-            yield title, ("not part of this table",)
+            yield title, (NOT_LISTED,)
         else:
             yield title, tuple(names)
 

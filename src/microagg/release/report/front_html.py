@@ -8,6 +8,7 @@ import math
 
 from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
+from microagg.release.report.front import NOT_LISTED
 
 MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
@@ -16,10 +17,11 @@ WIDTH = 100.0  # of the scale of loss, in percent of its line
 def first_page_html(document: Document) -> str:
     """Return the first page of a report as a fragment of HTML; its style is `FRONT_CSS`.
 
-    >>> from microagg.release.report.document import Document, FirstPage
-    >>> page = FirstPage(("met", "Guarantee met, nothing open"), (("File", "a.csv"),), ())
-    >>> "Guarantee met, nothing open" in first_page_html(Document("Report", "public", (), page))
-    True
+        >>> from microagg.release.report.front import NOT_LISTED
+    from microagg.release.report.document import Document, FirstPage
+        >>> page = FirstPage(("met", "Guarantee met, nothing open"), (("File", "a.csv"),), ())
+        >>> "Guarantee met, nothing open" in first_page_html(Document("Report", "public", (), page))
+        True
     """
     front = document.front
     if front is None:
@@ -126,10 +128,14 @@ def _position(percent: float) -> float:
 
 def _boxes(front: FirstPage) -> str:
     boxes = "".join(
-        f"<div><dt>{text_html(title)} ({len(names)})</dt><dd>{_names(names)}</dd></div>"
+        f"<div><dt>{text_html(title)}{_count(names)}</dt><dd>{_names(names)}</dd></div>"
         for title, names in front.boxes
     )
     return f'<h2>Columns</h2><dl class="front-boxes">{boxes}</dl>' if boxes else ""
+
+
+def _count(names: tuple[str, ...]) -> str:
+    return "" if names == (NOT_LISTED,) else f" ({len(names)})"
 
 
 def _names(names: tuple[str, ...]) -> str:

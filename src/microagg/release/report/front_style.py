@@ -76,14 +76,17 @@ border-radius: .4rem; font-size: .86rem; }
   .front-decide li { display: block; } .front-ticks { display: block; margin-top: .2rem; }
 }
 @media print {
-  .front { break-after: page; } .front-halves { gap: 3mm 6mm; margin: 3mm 0; }
+  .front { break-after: page; } .front-halves { gap: 3mm 5mm; margin: 3mm 0; }
   .front p, .front-lose, .front-decide ol { font-size: 8.2pt; line-height: 1.35; }
   .front-verdict, .front p.front-verdict { font-size: 12pt; margin: 2mm 0; padding: 1.5mm 3mm; }
   .front-figures b { font-size: 13pt; } .front-figures dt, .front-figures span, .front-boxes { \
 font-size: 8pt; }
   .front-ticks, .front-lose table { font-size: 7.4pt; } .front-lose caption { font-size: 7pt; }
-  .front-lose th, .front-lose td { padding: .4mm 1mm; } .front-lines div { height: 9mm; }
+  .front-halves { grid-template-columns: 5fr 6fr; } .front-lose .front-effects { font-size: 6.9pt; }
+  .front-lose th, .front-lose td { padding: .4mm .7mm; } .front-lines div { height: 9mm; }
   .front-decide li { display: block; } .front-ticks { display: block; }
+  .front-lines span { font-size: 8pt; } .front-about { font-size: 8pt; }
+  .front-marks { font-size: 6.5pt; }
   .front * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """
