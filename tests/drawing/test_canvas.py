@@ -50,8 +50,9 @@ for each in drawn.split("==="):
     assert dict(matplotlib.rcParams.copy()) == before, f"settings were changed by {each}"
     assert warnings.filters == filters, f"filters of warnings were changed by {each}"
     assert "matplotlib.pyplot" not in sys.modules, f"pyplot was imported by {each}"
-    backend = matplotlib.get_backend().lower()
-    assert not user or backend == "svg", f"the backend was switched by {each}"
+    if user:
+        backend = matplotlib.get_backend().lower()
+        assert backend == "svg", f"the backend was switched by {each}"
 print("untouched")
 """
 

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.proposal.proposal import MOST_COLUMNS, Proposal, propose_for_file
+from microagg.proposal.proposal import Proposal, propose_for_file
+from microagg.proposal.question import MOST_COLUMNS
 from microagg.table.columns.profile import profile_column
 from microagg.table.settings_text import DECIDE
 

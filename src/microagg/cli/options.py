@@ -60,7 +60,7 @@ CONFIG_OPTIONS = (
             bool,
             typer.Option(
                 "--as-proposed",
-                help='Take the careful answer to all that is marked "decide" in --config.',
+                help="Accept the safest default for every open question of --config.",
             ),
         ],
         False,

@@ -10,7 +10,7 @@ from microagg.errors import CodesWarning
 from microagg.pipeline.in_memory import protect
 from microagg.pipeline.sources import is_open_file, is_path, read_source
 from microagg.problem.problem import Progress
-from microagg.proposal.open_codes import warning_about
+from microagg.proposal.codes import warning_about
 from microagg.release.release import Release
 from microagg.release.selecting import names_of_selectors
 from microagg.release.setting_arguments import settings_from

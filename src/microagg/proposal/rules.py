@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from microagg.proposal.codes import FEW, may_be_codes
 from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
-from microagg.proposal.proposal import Proposal, Proposed, Question
+from microagg.proposal.proposal import Proposal, Proposed
+from microagg.proposal.question import Question
 from microagg.table.columns.profile import MOST_IN_BLOCK, ColumnProfile, profile_column
 from microagg.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEW = 12
-"""Whole numbers with at most so many different values may be codes."""
 SMALLEST_STRATUM_ON_AVERAGE = 20
 MOST_OF_A_UNIT = 200
 """Records of one household or company at most, on average, where it is numbered."""
@@ -198,17 +198,6 @@ def may_name(look: ColumnProfile) -> bool:
     return NameHint.PERSON in hints or bool(names_somebody(look) or _alone_in(look, hints))
 
 
-def may_be_codes(look: ColumnProfile) -> bool:
-    """Check if whole numbers may be codes: few different ones, or a name that says so.
-
-    >>> may_be_codes(ColumnProfile("roof", Kind.NUMERIC, 90, values=90, distinct=4, whole=True))
-    True
-    """
-    if look.kind is not Kind.NUMERIC or look.dates or not look.whole:
-        return False
-    return look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hint_of_name(look.name))
-
-
 def _can_be(what: NameHint, look: ColumnProfile) -> bool:
     """Check if a column can hold what its name hints at.
 
@@ -372,7 +361,7 @@ def _stratum(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> 
 
 def _confidential(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     return (
-        (Role.CONFIDENTIAL, "called like what nobody should learn of others")
+        (Role.CONFIDENTIAL, "the name suggests sensitive data")
         if NameHint.CONFIDENTIAL in hints
         else None
     )

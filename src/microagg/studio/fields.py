@@ -14,15 +14,8 @@ from microagg.release.setting_types import FileOptions, MethodByName
 from microagg.release.settings import Settings
 from microagg.table.cap_parameter import Caps
 from microagg.table.column_parameters import ByColumn
-from microagg.table.parameters import (
-    Choice,
-    ColumnName,
-    Flag,
-    MultiChoice,
-    Names,
-    OptionalBool,
-    Parameter,
-)
+from microagg.table.name_parameters import ColumnName, MultiChoice, Names
+from microagg.table.parameters import Choice, Flag, OptionalBool, Parameter
 from microagg.table.schema import Kind, Role
 
 ON_OTHER_PAGES = (*(role.value for role in Role), "kinds", "rest", "params", "reading")

@@ -17,11 +17,10 @@ WIDTH = 100.0  # of the scale of loss, in percent of its line
 def first_page_html(document: Document) -> str:
     """Return the first page of a report as a fragment of HTML; its style is `FRONT_CSS`.
 
-        >>> from microagg.release.report.front import NOT_LISTED
-    from microagg.release.report.document import Document, FirstPage
-        >>> page = FirstPage(("met", "Guarantee met, nothing open"), (("File", "a.csv"),), ())
-        >>> "Guarantee met, nothing open" in first_page_html(Document("Report", "public", (), page))
-        True
+    >>> from microagg.release.report.document import Document, FirstPage
+    >>> page = FirstPage(("met", "Guarantee met, nothing open"), (("File", "a.csv"),), ())
+    >>> "Guarantee met, nothing open" in first_page_html(Document("Report", "public", (), page))
+    True
     """
     front = document.front
     if front is None:

@@ -323,7 +323,7 @@ def as_labels_say(settings: ColumnSettings, table: Any) -> ColumnSettings:
     understood_columns = understood_in(table)
     if not understood_columns:
         return settings
-    from microagg.table.kind_parameters import as_number
+    from microagg.table.code_parameters import as_number
 
     kinds, levels, special = dict(settings.kinds), dict(settings.levels), dict(settings.special)
     aggregate = dict(settings.aggregate)
