@@ -58,7 +58,7 @@ def anonymize(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a verified k-anonymous version of a table, with its manifests."""
+    """Write a verified k-anonymous version of a table. Its manifests are written beside it."""
     from microagg.cli.releasing import AnonymizeOptions, dry_run_of, release_of
     from microagg.pipeline.pipes import is_pipe, private_files
     from microagg.release.saving import report_paths
@@ -146,8 +146,8 @@ def propose(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize
-    --config.
+    """Propose settings for a table, as a file of TOML. It goes to standard output; correct it and
+    name it with anonymize --config.
     """
     from microagg.pipeline.exposure import exposure_of_proposal
     from microagg.pipeline.pipes import private_files
@@ -202,8 +202,8 @@ def repeat(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release again from its internal manifest and the original table. Exit code 3 if it is
-    not the same; nothing is written then.
+    """Make a release again from its manifest and the original. Exit code 3 if it is not the same;
+    nothing is written then.
     """
     from microagg.cli import terminal
     from microagg.studies.repeating import repeat_file
@@ -260,9 +260,7 @@ def clean(
     folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
     as_json: AsJson = False,
 ) -> None:
-    """End what runs that were killed began in a folder: whole releases, old or new, and nothing
-    left over.
-    """
+    """Clean up after interrupted runs in a folder. Each release is then whole, old or new."""
     from microagg.cli import show
     from microagg.files.commit.writing import clean_folder
     from microagg.runtime.spill import remove_left_spill
