@@ -6,11 +6,12 @@ A mean of codes is no code, so that a file is refused until these columns are de
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError
+from microagg.errors import InputError, ReadingWarning
 from microagg.proposal.proposal import propose_for_file
 from microagg.proposal.question import ASKED
 
@@ -82,7 +83,9 @@ def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any
     from microagg.table.patterns import expand_names
 
     declared, format = _declared(settings), format_of(path)
-    frame = open_frame(read_table(path, **reading))
+    with warnings.catch_warnings():  # the release reads the file, too, and says so then
+        warnings.simplefilter("ignore", ReadingWarning)
+        frame = open_frame(read_table(path, **reading))
     names = expand_names(settings.get("quasi", ()), list(frame.columns), "quasi")
     typed, na = format.typed and not format.mixed, NA.parse(settings.get("na", ()))
     return [
