@@ -10,6 +10,7 @@ from typing import Any
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_AXES = re.compile(r"\bon ([\d,]+) axes that vary")  # as the search says it in manifests
 ONE = {"records": "record", "classes": "class", "values": "value"}
 LISTED = 12  # a sentence with more names than this is not read
 
@@ -187,6 +188,15 @@ def duration(seconds: float) -> str:
     if seconds < 1.5 * HOUR:
         return f"{seconds / MINUTE:.0f} minutes"
     return f"{seconds / HOUR:.1f} hours"
+
+
+def chosen_text(sentence: str) -> str:
+    """Return a sentence of a manifest on how groups were formed, as people read it.
+
+    >>> chosen_text("900 records, 2 columns on 7 axes that vary, k = 5")
+    '900 records, 2 columns (7 after coding categories and gaps), k = 5'
+    """
+    return _AXES.sub(r"(\1 after coding categories and gaps)", sentence)
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:

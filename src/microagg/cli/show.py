@@ -16,7 +16,7 @@ from microagg.cli.messages import as_typed
 from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
-from microagg.formatting import number, printable, promised_beside
+from microagg.formatting import chosen_text, number, printable, promised_beside
 from microagg.proposal.column_text import shell_list
 from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
@@ -128,7 +128,7 @@ def _method(done: Release, settings: Mapping[str, Any]) -> None:
         f"{settings['scale']}",
     )
     for sentence in done.manifest["chosen"]:
-        row("", sentence)
+        row("", chosen_text(sentence))
     if done.stopped is not None:
         row("", f"stopped early ({done.stopped}); this is the best grouping until then")
     units = "standardised" if settings["scale"] == "zscore" else f"scale {settings['scale']}"

@@ -255,9 +255,6 @@ def test_a_release_of_one_column_or_one_group_states_its_bound() -> None:
 def test_axes_are_not_called_columns() -> None:
     problem = Problem.of(np.random.default_rng(0).normal(size=(50, 4)), k=3)
     assert "4 columns that vary" in plan(problem, "quick").why[0]
-    assert (
-        "2 columns (4 after coding categories and gaps)"
-        in plan(replace(problem, columns=2), "quick").why[0]
-    )
+    assert "2 columns on 4 axes that vary" in plan(replace(problem, columns=2), "quick").why[0]
     one = replace(problem, points=np.ascontiguousarray(problem.points[:, :1]), columns=1)
     assert plan(one, "quick").why[0].startswith("one axis varies")

@@ -219,12 +219,12 @@ def varying_in_words(axes: int, columns: int | None) -> str:
     """Describe what varies: columns, or the axes that columns of categories and gaps became.
 
     >>> varying_in_words(3, None), varying_in_words(7, 2)
-    ('3 columns that vary', '2 columns (7 after coding categories and gaps)')
+    ('3 columns that vary', '2 columns on 7 axes that vary')
     """
     return (
         f"{axes} columns that vary"
         if columns is None
-        else f"{counted(columns, 'column')} ({axes:,} after coding categories and gaps)"
+        else f"{counted(columns, 'column')} on {axes} axes that vary"
     )
 
 

@@ -18,6 +18,7 @@ from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
 from microagg.errors import InputError
 from microagg.formatting import (
+    chosen_text,
     counted,
     listed,
     number,
@@ -571,7 +572,7 @@ def record_of_the_run(subject: Subject) -> Section:
     blocks.append(Paragraph(_about_the_method(str(manifest["settings"]["method"]))))
     chosen = manifest.get("chosen") or []
     if chosen:
-        sentences = (_capital(_sentence(str(sentence))) for sentence in chosen)
+        sentences = (_capital(_sentence(chosen_text(str(sentence)))) for sentence in chosen)
         blocks.append(Paragraph(" ".join(("How groups were formed.", *sentences))))
     if manifest.get("stopped_early"):
         blocks.append(
