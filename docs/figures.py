@@ -60,6 +60,7 @@ GROUPS = {
         "table": "roles, kinds, encodings, aggregates",
         "kernels": "compiled functions on arrays", "formatting": "numbers and lists as text",
         "errors": "errors of users",
+        "sentences": "texts that name settings",
     }),
 }  # fmt: skip
 """Colour of each group of folders, and a few words on each folder."""
@@ -69,7 +70,7 @@ def draw_architecture(path: Path) -> None:
     """Draw the folders as layers, in the order that import-linter checks."""
     project = tomllib.loads((PICTURES.parent.parent / "pyproject.toml").read_text("utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    rows = [name.split(" | ") for name in layers]
+    rows = [re.split(r" [|:] ", name) for name in layers]
     words = {name: text for _, names in GROUPS.values() for name, text in names.items()}
     shades = {name: shade for shade, names in GROUPS.values() for name in names}
     groups = {name: group for group, (_, names) in GROUPS.items() for name in names}

@@ -4,8 +4,10 @@ sentence, and nothing is written.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -13,7 +15,9 @@ import typer.main
 
 import tables
 from microagg.cli.commands import app
-from microagg.cli.messages import as_typed
+from microagg.cli.options import as_option
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -123,8 +127,24 @@ def test_text_among_numbers_is_asked_about(microagg: Microagg, tmp_path: Path) -
 
 
 def test_sentences_name_what_to_type() -> None:
-    assert (
-        as_typed("say aggregate={'age': 'generalise'} now") == "say --aggregate age=generalise now"
-    )
-    assert as_typed("for example frame={'age': 'x'}") == "for example frame={'age': 'x'}"
-    assert as_typed("names=['x'] stays") == "names=['x'] stays"
+    advice = sentence("say ", Assignment("aggregate", {"age": "generalise"}), " now")
+    assert advice == "say aggregate={'age': 'generalise'} now"
+    assert advice.render(as_option) == "say --aggregate age=generalise now"
+    error = pickle.loads(pickle.dumps(InputError(sentence("in the table, ", InputError(advice)))))
+    assert error.sentence.render(as_option) == "in the table, say --aggregate age=generalise now"
+    assert InputError("names=['x'] stays").sentence.render(as_option) == "names=['x'] stays"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "typed"),
+    [
+        ("missing", "group", "--missing group"),
+        ("decimal", ",", "--decimal ,"),
+        ("nominal", ["my town", "sex"], "--nominal 'my town,sex'"),
+        ("special", {"age": "…"}, "--special age=…"),
+        ("rename", {"a b": "a_b", "c.d": "c_d"}, "--rename 'a b=a_b' --rename c.d=c_d"),
+        ("writing", {"encoding": "utf-8"}, "--out-encoding utf-8"),
+    ],
+)
+def test_settings_in_sentences_are_options_in_a_shell(name: str, value: Any, typed: str) -> None:
+    assert as_option(name, value) == typed

@@ -98,7 +98,7 @@ def test_from_a_file_to_a_release_by_keyboard(chromium: Any, tmp_path: Path, sch
     page.wait_for_selector("form#columns")
     finished("columns")
     press("form#columns button.primary")
-    page.wait_for_selector("#preview caption")
+    page.wait_for_selector("#preview:has(caption):not(:has([data-next]))")
     finished("protection")
     press("form#protection button.primary")
     page.wait_for_url("**/run")
@@ -106,7 +106,7 @@ def test_from_a_file_to_a_release_by_keyboard(chromium: Any, tmp_path: Path, sch
     finished("look")
     page.locator("h1").click()
     page.keyboard.press("c")
-    assert page.locator("body.curtain").count() == 1
+    assert page.locator("html.curtain").count() == 1
     assert not page.locator("tbody.original").first.is_visible()
     page.keyboard.press("c")
     press("main form button.primary")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from microagg.proposal.column_text import printable
+from microagg.sentences import FormatSetting, as_argument, rendered
 
 if TYPE_CHECKING:
     pass
@@ -42,7 +43,11 @@ class Question:
     """Advice on how to answer it in a call of `anonymize`."""
 
     def __str__(self) -> str:
-        return f"{self.asks} {self.advice}".rstrip()
+        return self.render(as_argument)
+
+    def render(self, format_setting: FormatSetting) -> str:
+        """Return the question and its advice, with settings in a notation."""
+        return f"{self.asks} {rendered(self.advice, format_setting)}".rstrip()
 
     @property
     def is_one(self) -> bool:

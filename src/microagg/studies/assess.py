@@ -21,6 +21,7 @@ from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.sentences import sentence
 from microagg.studies.assess_notes import notes_on_classes, notes_on_nodes, notes_on_units
 from microagg.studies.assessment import Assessment
 from microagg.studies.column_roles import (
@@ -306,7 +307,7 @@ def _cells(
     try:
         new, notes = cells_of_release(old, after, columns, options, markers)
     except InputError as error:
-        raise InputError(f"in the release, {error}") from None
+        raise InputError(sentence("in the release, ", error)) from None
     if all(
         cells.is_plain and not any(variable.unit or variable.origin for variable in cells.variables)
         for cells in (old, new)
@@ -323,7 +324,7 @@ def _cells_of_original(
             before, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
         )
     except InputError as error:
-        raise InputError(f"in the original, {error}") from None
+        raise InputError(sentence("in the original, ", error)) from None
 
 
 def _retyped(
@@ -375,16 +376,15 @@ def _read(path: str | Path, read: Callable[..., Any], *arguments: Any, **reading
     try:
         return read(path, *arguments, **reading)
     except InputError as error:
-        message = str(error)
-        named = message if repr(str(path)) in message else f"{str(path)!r}: {message}"
-        raise InputError(named) from None
+        where = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
+        raise InputError(sentence(where, error)) from None
 
 
 def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
     try:
         return open_frame(table)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(sentence(f"in the {which}, ", error)) from None
 
 
 def _order_by_witnesses(

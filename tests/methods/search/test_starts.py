@@ -29,6 +29,7 @@ def error_of(problem: Problem, labels: np.ndarray) -> float:
     return enforce._squared_error(problem, labels)
 
 
+@pytest.mark.slow
 def test_best_start_is_no_worse_than_a_path_or_trees() -> None:
     problem = Problem.of(heavy_tailed(RECORDS), 4, threads=1)
     best = error_of(problem, best_start(problem, seeded(1), Watch()))
@@ -54,8 +55,8 @@ def test_start_draws_nothing() -> None:
     [
         (enforce.FEWEST_FOR_PATHS, 2, False),
         (RECORDS, 2, True),
-        (enforce.WHOLE, 2, True),
-        (enforce.WHOLE + 1, 2, False),
+        (enforce.MOST_FOR_PATHS, 2, True),
+        (enforce.MOST_FOR_PATHS + 1, 2, False),
         (RECORDS, enforce.MOST_AXES + 1, False),
     ],
 )

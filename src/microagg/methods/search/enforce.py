@@ -33,8 +33,9 @@ LEAST_FOR_EACH = 0.25
 MORE_STARTS = (2, 4, 8)  # blocks of further starts
 FEWEST_GROUPS = 4  # of a block of these
 PATHS = ("npn", "tsp")  # orders whose optimal cuts are further starts
-FEWEST_FOR_PATHS = 2048  # records; of fewer, blocks do as well, and paths need further kernels
-MOST_AXES = 128  # beyond, a path takes too long
+FEWEST_FOR_PATHS = 2048  # records; paths need further kernels, which take long to compile
+MOST_FOR_PATHS = 10_000
+MOST_AXES = 64  # beyond, a path takes as long as a fifth of the annealing
 LARGEST_K_OF_TREES = 10
 CLEARLY = 1.0 - 1e-12
 
@@ -70,14 +71,14 @@ def start_with_promise(
 
 def best_start(problem: Problem, rng: np.ndarray, watch: Watch, share: float = 0.1) -> np.ndarray:
     """Return the best of several starts for a small table: MDAV on all records, and within ever
-    smaller blocks of them; above 2,048 records also optimal cuts of paths, and trees.
+    smaller blocks of them; from 2,049 to 10,000 records also optimal cuts of paths, and trees.
 
     Local search ends at another partition from each, above all where groups are few because k is
     large, or where a few records far out have most of the error; a start takes hundredths of a
     second.
     """
     best = improved_start(problem, watch, share=share)
-    if len(problem.points) > WHOLE or problem.weights is not None:
+    if len(problem.points) > MOST_FOR_PATHS or problem.weights is not None:
         return best
     least = _squared_error(problem, best)
     for start in _more_starts(problem, rng):
@@ -91,13 +92,13 @@ def best_start(problem: Problem, rng: np.ndarray, watch: Watch, share: float = 0
 def starts_along_paths(problem: Problem) -> bool:
     """Return whether cuts of paths are among the starts."""
     n, axes = problem.points.shape
-    fits = FEWEST_FOR_PATHS < n <= WHOLE and axes <= MOST_AXES
+    fits = FEWEST_FOR_PATHS < n <= MOST_FOR_PATHS and axes <= MOST_AXES
     return fits and problem.accept is None and problem.weights is None
 
 
 def _more_starts(problem: Problem, rng: np.ndarray) -> Iterator[np.ndarray]:
     n, k = len(problem.points), problem.k
-    for blocks in MORE_STARTS:
+    for blocks in MORE_STARTS if n <= WHOLE else ():
         if n < blocks * FEWEST_GROUPS * k:
             break
         yield block_groups(problem, block=-(-n // blocks), fewest=FEWEST_GROUPS)
