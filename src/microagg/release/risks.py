@@ -46,8 +46,8 @@ RISKS = (
         lambda settings: settings.precision == "full",
         sentence(
             Assignment("precision", "full"),
-            " releases exact means, so someone who knows all others of a group can compute the last "
-            "one's value exactly",
+            " releases exact means, so someone who knows all others of a group can compute the "
+            "last one's value exactly",
         ),
     ),
     Risk(
