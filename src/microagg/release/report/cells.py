@@ -12,7 +12,7 @@ from microagg.formatting import printable
 from microagg.release.report.document import Grid
 
 SHORT = 9  # rows of a table that is kept on one printed page
-STACKED = 5  # columns of a table whose rows are blocks on a telephone
+STACKED = 3  # columns of a table whose rows are blocks on a telephone
 _FIGURE = re.compile(
     r"[−+]?[\d,]*\.?\d+(·10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?"
     r"( %| (days?|hours?|minutes?|seconds?|levels?))?"

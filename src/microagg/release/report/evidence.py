@@ -410,7 +410,7 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     names, tables = subject.names, [subject.pair.before, subject.pair.after]
     most = pictured(len(names))
     spreads = [(names[j], spread_of(tables, int(j))) for j in order[:most]]
-    text = "The columns before (grey area) and after (blue line). "
+    text = "The columns before (grey area) and after (blue line). The outermost bins are open. "
     if subject.mixed:
         text += f"{LEVELS_AND_GAPS} "
     if len(names) > most:

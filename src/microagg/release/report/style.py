@@ -78,15 +78,17 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
 1px solid var(--line); }
   .facts th, .facts td, .facts td:nth-child(2) { display: block; width: auto; border: 0; padding: \
 .05rem 0; }
-  table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; \
-overflow-wrap: anywhere; }
+  table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; }
   table.stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; \
 clip-path: inset(50%); }
   table.stacked, table.stacked tbody, table.stacked caption { display: block; }
   table.stacked tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
-  table.grid.stacked th, table.grid.stacked td { display: flex; justify-content: space-between; \
-gap: .8rem; border: 0; padding: .05rem .1rem; text-align: right; }
-  table.stacked td::before { content: attr(data-label); color: var(--quiet); text-align: left; }
+  table.grid.stacked th, table.grid.stacked td { display: block; border: 0; padding: .05rem .1rem; \
+overflow-wrap: anywhere; }
+  table.stacked td::before { content: attr(data-label) ": "; color: var(--quiet); }
+  table.grid.stacked td.number { display: flex; justify-content: space-between; gap: .8rem; }
+  table.grid.stacked td.number::before { content: attr(data-label); }
+  table.grid.stacked td:empty { display: none; }
 }
 
 @page { size: A4; margin: 14mm 15mm 16mm; }
