@@ -1,22 +1,24 @@
 """Excess of attacks on Adult, with the loss that each release costs; figures only, no data.
 
-MICROAGG_REFERENCE_DATA=FOLDER python benchmarks/attacks/adult.py [--one | --page]
+MICROAGG_REFERENCE_DATA=FOLDER python benchmarks/attacks/adult.py [--sample N] [--one | --page]
 
 The table is FOLDER/tables/adult.csv (30,162 records, eight quasi-identifiers, `salary-class`
-confidential). Results are in adult.jsonl beside this file; what is there is not run again, and
---one stops after one more. With --page, docs/evidence.md gets the table and nothing is run.
+confidential), or N of its records, drawn at random. Results are in adult.jsonl beside this file;
+what is there is not run again, and --one stops after one more. With --page, docs/evidence.md gets
+the table and nothing is run.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 import time
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
@@ -25,6 +27,7 @@ from tables import percents, write_table
 
 RESULTS = Path(__file__).with_name("adult.jsonl")
 CONFIDENTIAL = "salary-class"
+RECORDS = 30_162
 CASES = tuple(product((5, 10, 25), ("mdav", "auto"), (None, 2)))
 
 
@@ -64,26 +67,40 @@ def row_of(result: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
+def load(sample: int | None) -> pa.Table:
+    """The table, or some of its records."""
+    table = csv.read_csv(Path(os.environ["MICROAGG_REFERENCE_DATA"], "tables", "adult.csv"))
+    if sample is None:
+        return table
+    rows = np.random.default_rng(1).permutation(len(table))[:sample]
+    return table.take(pa.array(np.sort(rows)))
+
+
 def main() -> None:
     """Run what is missing, or write the page."""
-    done = [json.loads(line) for line in RESULTS.read_text().splitlines()] if (
-        RESULTS.exists()
-    ) else []  # fmt: skip
-    if "--page" in sys.argv:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--one", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    options = parser.parse_args()
+    records = options.sample or RECORDS
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    done = [result for result in map(json.loads, lines) if result["records"] == records]
+    if options.page:
         done.sort(key=lambda result: (result["k"], result["method"] != "mdav", result["l"] or 0))
         head = ["k", "method", "l", "IL, %", "singling out, %", "linkability, %", "inference, %",
                 "inference from others, %"]  # fmt: skip
         write_table("adult", head, [row_of(result) for result in done])
         return
-    table = csv.read_csv(Path(os.environ["MICROAGG_REFERENCE_DATA"], "tables", "adult.csv"))
+    table = load(options.sample)
     ready = {(result["k"], result["method"], result["l"]) for result in done}
     for case in CASES:
         if case not in ready:
-            result = run(table, *case)
+            result = {"records": records, **run(table, *case)}
             with RESULTS.open("a") as file:
                 file.write(json.dumps(result) + "\n")
             print(*row_of(result), result["cpu_seconds"], sep="  ", flush=True)
-            if "--one" in sys.argv:
+            if options.one:
                 return
 
 

@@ -1,11 +1,12 @@
 """Attacks of microagg beside those of anonymeter, on the same tables and the same questions.
 
 python -m venv FOLDER && FOLDER/bin/pip install anonymeter
-python benchmarks/attacks/beside_anonymeter.py FOLDER/bin/python [--page]
+python benchmarks/attacks/beside_anonymeter.py FOLDER/bin/python [--one] [--page]
 
 The table is made up (`persons(3000)`). Both programs get the same protected records, the same
 people in the rerun and the same control group; each plays with its own attackers. Results are in
-beside_anonymeter.json beside this file; with --page they are written to docs/evidence.md, too.
+beside_anonymeter.json beside this file, and what is there is not run again; --one stops after
+one more. With --page they are written to docs/evidence.md.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SHARE = 0.2
 
 def theirs(folder: Path) -> dict[str, Any]:
     """Rates of anonymeter, run by the python that has it."""
-    import anonymeter
+    from importlib.metadata import version
+
     import numpy as np
     import pandas as pd
     from anonymeter.evaluators import (
@@ -53,7 +55,7 @@ def theirs(folder: Path) -> dict[str, Any]:
             original, protected, aux_cols=QUASI, secret=SECRET, n_attacks=attacks, control=control
         ),
     }  # fmt: skip
-    answer: dict[str, Any] = {"version": getattr(anonymeter, "__version__", "")}
+    answer: dict[str, Any] = {"version": version("anonymeter")}
     for kind, evaluator in evaluators.items():
         evaluator.evaluate() if kind == "singling out" else evaluator.evaluate(n_jobs=1)
         results = evaluator.results()
@@ -153,8 +155,10 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "--theirs":
         print(json.dumps(theirs(Path(arguments[1]))))
         return
-    results = {}
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for case, (release_with, k) in CASES.items():
+        if case in results:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             mine = ours(release_with, k, Path(folder))
             other = subprocess.run(
@@ -162,8 +166,10 @@ def main(arguments: list[str]) -> None:
                 stdout=subprocess.PIPE, text=True, check=True,
             )  # fmt: skip
         results[case] = {"microagg": mine, "anonymeter": json.loads(other.stdout.splitlines()[-1])}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(case, json.dumps(results[case]), flush=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        if "--one" in arguments:
+            return
     if "--page" in arguments:
         write_page()
 

@@ -1,9 +1,10 @@
 """Seeds in which 0 is within the interval of the excess, for an independent confidential value.
 
-python benchmarks/attacks/independent.py [--page]
+python benchmarks/attacks/independent.py [--page | FIRST LAST]
 
 Each of 100 tables has 300 records: two normal columns and a town known to the intruder, and an
-illness that has nothing to do with them; k = 5. Counts are in independent.json beside this file.
+illness that has nothing to do with them; k = 5. Outcomes by seed are in independent.json beside
+this file; FIRST and LAST run a part of them.
 """
 
 from __future__ import annotations
@@ -46,30 +47,36 @@ def exchanged(rest: pa.Table, seed: int) -> pa.Table:
     return release.set_column(3, "illness", release["illness"].take(pa.array(order)))
 
 
+def outcomes_of(seed: int) -> dict[str, bool]:
+    """For each attack, whether 0 is within the interval of its excess."""
+    table = table_of(seed)
+    plain = ma.attack(table, seed=seed, leave_out=False, boosted=False, **SETTINGS)
+    unlinked = ma.attack(
+        table, seed=seed, leave_out=False, boosted=False, kinds_of_attack=["inference"],
+        release_with=lambda rest: exchanged(rest, seed), **SETTINGS,
+    )  # fmt: skip
+    parts = {result.kind: result.excess for result in plain.results}
+    others = plain.result("inference").others
+    assert others is not None
+    parts["inference, from other records alone"] = others.excess
+    parts["inference, values exchanged at random"] = unlinked.result("inference").excess
+    return {name: excess.low <= 0.0 <= excess.high for name, excess in parts.items()}
+
+
 def main() -> None:
-    """Count, or write the page."""
+    """Run seeds, or write the page."""
+    done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if "--page" not in sys.argv:
-        counts: dict[str, int] = {}
-        for seed in range(SEEDS):
-            table = table_of(seed)
-            plain = ma.attack(table, seed=seed, leave_out=False, boosted=False, **SETTINGS)
-            unlinked = ma.attack(
-                table, seed=seed, leave_out=False, boosted=False, kinds_of_attack=["inference"],
-                release_with=lambda rest, seed=seed: exchanged(rest, seed), **SETTINGS,
-            )  # fmt: skip
-            parts = {result.kind: result.excess for result in plain.results}
-            others = plain.result("inference").others
-            assert others is not None
-            parts["inference, from other records alone"] = others.excess
-            parts["inference, values exchanged at random"] = unlinked.result("inference").excess
-            for name, excess in parts.items():
-                counts[name] = counts.get(name, 0) + (excess.low <= 0.0 <= excess.high)
-        RESULTS.write_text(json.dumps(counts, indent=1) + "\n")
-    counts = json.loads(RESULTS.read_text())
-    rows = [[name, f"{count} of {SEEDS}"] for name, count in counts.items()]
-    print(rows)
-    if "--page" in sys.argv:
-        write_table("independent", ["attack", "seeds with 0 within the interval"], rows)
+        first, last = map(int, sys.argv[1:3] if len(sys.argv) > 2 else (0, SEEDS))
+        for seed in range(first, last):
+            done[str(seed)] = outcomes_of(seed)
+        RESULTS.write_text(json.dumps(done, indent=1) + "\n")
+        return
+    names = list(done["0"])
+    rows = [
+        [name, f"{sum(parts[name] for parts in done.values())} of {len(done)}"] for name in names
+    ]
+    write_table("independent", ["attack", "seeds with 0 within the interval"], rows)
 
 
 if __name__ == "__main__":

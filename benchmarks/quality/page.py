@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import gaps
 from microagg.drawing.curves import Curve, draw_curves
 from microagg.studies.published import published_figures
 
@@ -21,8 +22,8 @@ UTILITYID and ten columns), one core. Each effort's figure is the median over it
 on one core of the test machine. "Best published" is the lowest figure on z-scores that the papers'
 tables print for that cell; "proven" is a lower bound on the loss of any grouping into groups of k
 or more; the gap is (loss - bound) / bound for the best loss found with any effort. The columns
-balanced, thorough and prove were measured before `auto` became faster (commit a9c62c3): balanced
-made six times as many steps then, each of them dearer.
+balanced and thorough were measured before `auto` became faster (commit a9c62c3): balanced made six
+times as many steps then, each of them dearer. `prove` and the bounds are of the next section.
 
 """
 LARGE = Path(__file__).with_name("large.json")
@@ -73,7 +74,9 @@ def write(results: list[dict[str, Any]], cells: list[tuple[str, int]]) -> None:
     proven = [r for r in rows if r["bound"] and r["efforts"]]
     pictured = len(proven) > 1  # a picture of one row says no more than the row
     text = INTRODUCTION + (PICTURE if pictured else "") + "\n".join(lines) + "\n"
-    text += loss_and_time(results) + many_records()
+    text += (
+        gaps.section(results, cells, DOCS / "pictures") + loss_and_time(results) + many_records()
+    )
     (DOCS / "quality.md").write_text(text, encoding="utf-8")
     if pictured:
         draw(proven, DOCS / "pictures" / "quality.png")

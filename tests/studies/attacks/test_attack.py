@@ -11,7 +11,7 @@ from microagg.datasets.households import households
 from microagg.studies.attacks.attack import attack
 from microagg.studies.attacks.inference import infer_values
 from microagg.studies.attacks.people import choose_people
-from microagg.studies.attacks.results import KINDS
+from microagg.studies.attacks.results import KINDS, Attacks
 from microagg.studies.attacks.view import view_of
 
 QUASI = ["a", "b", "town"]
@@ -29,7 +29,7 @@ def made_table(records: int = 400, seed: int = 0) -> pa.Table:
     )
 
 
-def attacked(table: pa.Table, **options: object) -> ma.Release:
+def attacked(table: pa.Table, **options: object) -> Attacks:
     settings = {"k": 5, "quasi": QUASI, "confidential": ["illness"], "seed": 3, "effort": "quick"}
     return attack(table, boosted=False, **{**settings, **options})
 

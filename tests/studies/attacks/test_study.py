@@ -10,6 +10,7 @@ import microagg as ma
 from microagg.studies.attacks.attack import attack
 from microagg.studies.attacks.inference import filled_classes
 from microagg.studies.attacks.people import choose_people
+from microagg.studies.attacks.rates import Excess
 from microagg.studies.attacks.study import best_of, measured
 from microagg.studies.attacks.view import view_of
 
@@ -28,7 +29,7 @@ def independent_table(records: int, seed: int) -> pa.Table:
     )
 
 
-def inside(excess: ma.Release) -> bool:
+def inside(excess: Excess) -> bool:
     return excess.low <= 0.0 <= excess.high
 
 

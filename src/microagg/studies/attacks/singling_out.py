@@ -10,6 +10,7 @@ both, so the excess is too small where many people are not targets.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -170,4 +171,4 @@ def _around(view: ReleaseView, column: int, value: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-_MAKERS = dict(zip(ATTACKERS, (_equal_values, _boxes, _pairs, _balls), strict=True))
+_MAKERS: dict[str, Any] = dict(zip(ATTACKERS, (_equal_values, _boxes, _pairs, _balls), strict=True))
