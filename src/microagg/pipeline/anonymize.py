@@ -228,7 +228,7 @@ def anonymize(
 
 def _warned(release: Release) -> Release:
     """Return a release, and warn if whole numbers that look like codes were averaged."""
-    codes = release._averaged_codes  # pyright: ignore[reportPrivateUsage]
+    codes = release._averaged_codes
     if codes:
         warnings.warn(warning_about(codes), CodesWarning, stacklevel=3)
     return release
