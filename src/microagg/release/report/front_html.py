@@ -10,6 +10,11 @@ from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
 from microagg.release.report.front import NOT_LISTED
 
+NEXT = {
+    "met": "It may be published once it is signed.",
+    "decide": "It may be published once each point below is accepted or changed, and it is signed.",
+    "stop": "Change what is listed below first.",
+}
 MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
 
@@ -50,7 +55,7 @@ def _verdict(front: FirstPage) -> str:
     icon = {"met": "✓", "decide": "!", "stop": "✕"}[status]
     return (
         f'<p class="front-verdict {status}"><span class="front-icon" aria-hidden="true">{icon}'
-        f"</span> <strong>{text_html(sentence)}</strong></p>"
+        f"</span> <strong>{text_html(sentence)}</strong> <span>{NEXT[status]}</span></p>"
     )
 
 

@@ -19,6 +19,7 @@ var(--quiet); margin: .4rem 0 0; }
 .front-verdict { display: flex; align-items: center; gap: .7rem; padding: .55rem .9rem; \
 border-radius: .4rem; font-size: 1.25rem; }
 .front p.front-verdict { margin: .8rem 0; }
+.front-verdict span:last-child { font-size: .92rem; }
 .front-verdict.met { background: var(--goodbg); color: var(--good); }
 .front-verdict.decide { background: var(--amberbg); color: var(--amber); }
 .front-verdict.stop { background: var(--badbg); color: var(--bad); }
@@ -74,9 +75,11 @@ border-radius: .4rem; font-size: .86rem; }
   .front-halves, .front-figures, .front-lines { grid-template-columns: 1fr; }
   .front-boxes { grid-template-columns: 1fr 1fr; } .front-figures { gap: .4rem; }
   .front-decide li { display: block; } .front-ticks { display: block; margin-top: .2rem; }
+  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1; }
 }
 @media print {
   .front { break-after: page; } .front-halves { gap: 3mm 5mm; margin: 3mm 0; }
+  .front-verdict span:last-child { font-size: 8.4pt; }
   .front p, .front-lose, .front-decide ol { font-size: 8.2pt; line-height: 1.35; }
   .front-verdict, .front p.front-verdict { font-size: 12pt; margin: 2mm 0; padding: 1.5mm 3mm; }
   .front-figures b { font-size: 13pt; } .front-figures dt, .front-figures span, .front-boxes { \
