@@ -556,4 +556,4 @@ def test_numbers_stand_right() -> None:
             "r", "public", (Section("s", (Grid(("a", "b", "c"), (("x", "−1,234.5", "y"),)),)),)
         )
     )
-    assert '<td class="number">−1,234.5</td><td>y</td>' in page
+    assert '<td class="number" data-label="b">−1,234.5</td><td data-label="c">y</td>' in page
