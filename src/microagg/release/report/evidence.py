@@ -1,7 +1,7 @@
 """The parts of a report that are figures: the guarantee, loss, correlations and risk.
 
-Loss, correlations before and after and the bound (`run_record.py`) are the data holder's; `shown.py` has what a
-public report shows instead.
+Loss, correlations before and after and the bound (`run_record.py`) are the data holder's;
+`shown.py` has what a public report shows instead.
 """
 
 from __future__ import annotations
