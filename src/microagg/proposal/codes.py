@@ -19,6 +19,7 @@ FEW = 12
 """Whole numbers with at most so many different values may be codes."""
 FIRST = 1 << 12  # records looked at first: most columns show more values there
 OFTEN = 5  # records with the same code, on average
+AMOUNTS = frozenset({NameHint.MONEY, NameHint.AGE})  # few values, yet no codes
 AVERAGED = (None, "mean")
 
 
@@ -35,14 +36,17 @@ def may_be_codes(look: ColumnProfile) -> bool:
 
 def repeats(look: ColumnProfile) -> bool:
     """Check if values repeat as codes do; in a small table all numbers have few values."""
-    return look.values >= OFTEN * look.distinct
+    return look.values >= OFTEN * look.distinct and not hint_of_name(look.name) & AMOUNTS
 
 
 def averaged_codes(cells: Cells, declared: ColumnSettings) -> list[str]:
     """Return the columns of numbers that may be codes, are averaged, and were not declared."""
 
     def may_be(name: str, values: np.ndarray) -> bool:
-        coded, different, known = NameHint.CODE in hint_of_name(name), 0, values
+        hints, different, known = hint_of_name(name), 0, values
+        coded = NameHint.CODE in hints
+        if hints & AMOUNTS:
+            return False
         for part in (values[:FIRST], values):
             known = part[~np.isnan(part)]
             different = len(np.unique(known))
