@@ -18,15 +18,8 @@ from microagg.release.report.correlations import (
     picture_of_correlations,
 )
 from microagg.release.report.document import Block, Facts, Paragraph, Section
-from microagg.release.report.evidence import (
-    LEVELS_AND_GAPS,
-    TABLED,
-    by_column,
-    figures_grids,
-    on_sample,
-    pictured,
-    rows_of_figures,
-)
+from microagg.release.report.evidence import LEVELS_AND_GAPS, TABLED, on_sample, pictured
+from microagg.release.report.figure_tables import by_column, figures_grids, rows_of_figures
 from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject
 
@@ -79,9 +72,7 @@ def correlation(subject: Subject) -> Section:
 def published(subject: Subject) -> Section:
     """Return the section on figures of the original table that were published by name."""
     many = len(subject.names) > TABLED
-    caption = (
-        f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
-    )
+    more = f" Of {len(subject.names)} columns, the first {TABLED}." if many else ""
     rows = [*_of_the_bound(subject), *rows_of_figures(subject, subject.published)]
     return Section(
         "What was published of the original table",
@@ -92,7 +83,7 @@ def published(subject: Subject) -> Section:
                 f"{DIGITS} digits."
             ),
             Facts(tuple(rows)),
-            *by_column(subject, subject.names[:TABLED], subject.published, caption),
+            *by_column(subject, subject.names[:TABLED], subject.published, more),
         ),
     )
 
