@@ -21,7 +21,7 @@ TARGET = Path(__file__).parents[1] / "src/microagg/release/report/usual_ranges.p
 KS = (3, 5, 10)
 LEAST = 4  # tables that have a measure
 LEFT_OUT = {"sse", "sse-minmax", "sse-raw", "k"}  # they grow with the table, or are asked for
-HEAD = '''"""Quartiles of measures over recorded releases, by k; written by benchmarks/usual_figures.py."""
+HEAD = '''"""Quartiles of measures over releases, by k; written by benchmarks/usual_figures.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ CODES_OF_FREE1 = ["REGION", "SEX", "MARSTAT", "EDUC1", "ETNI"]
 NUMBERS_OF_FREE1 = ["AGE", "NUMYOUNG", "NUMOLD", "AGEYOUNG"]
 CODES_OF_TESTDATA = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 QUASI_OF_ADULT = [
-    "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation",
+    "sex", "age", "race", "marital-status", "education", "native-country", "workclass",
+    "occupation",
 ]  # fmt: skip
 
 

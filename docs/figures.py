@@ -1,7 +1,7 @@
 """Draws the pictures of the docs: `python docs/figures.py`.
 
-The table of the README before and after, the folders of the source, and the two examples in the plane of Mortazavi, Jalili and
-Gohargazi 2013 (figures 6 and 7), on our own seeded data.
+The table of the README before and after, the folders of the source, and the two examples in the
+plane of Mortazavi, Jalili and Gohargazi 2013 (figures 6 and 7), on our own seeded data.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ GROUPS = {
     }),
     "data": ("#eeeeee", {
         "proposal": "roles to confirm", "datasets": "made-up and reference tables",
-        "files": "formats, dialects, atomic commits", "table": "roles, kinds, encodings, aggregates",
+        "files": "formats, dialects, atomic commits",
+        "table": "roles, kinds, encodings, aggregates",
         "kernels": "compiled functions on arrays", "formatting": "numbers and lists as text",
         "errors": "errors of users",
+        "sentences": "texts that name settings",
     }),
 }  # fmt: skip
 """Colour of each group of folders, and a few words on each folder."""
@@ -68,7 +70,7 @@ def draw_architecture(path: Path) -> None:
     """Draw the folders as layers, in the order that import-linter checks."""
     project = tomllib.loads((PICTURES.parent.parent / "pyproject.toml").read_text("utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    rows = [name.split(" | ") for name in layers]
+    rows = [re.split(r" [|:] ", name) for name in layers]
     words = {name: text for _, names in GROUPS.values() for name, text in names.items()}
     shades = {name: shade for shade, names in GROUPS.values() for name in names}
     groups = {name: group for group, (_, names) in GROUPS.items() for name in names}

@@ -29,7 +29,7 @@ from microagg.table.encoder import Space
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "support"))
-from mixtures import mixture  # noqa: E402  the tests' mixtures are found only once their folder is on the path
+from mixtures import mixture  # noqa: E402  once the folder of the tests is on the path
 
 DATA = {"Census": ("all", 5), "EIA": ("MONTH+10", 7)}
 KS = (2, 3, 5, 10, 20, 25, 50, 100)
@@ -286,55 +286,67 @@ PAPER_PARTS = {
 
 INTRODUCTION = """# Hybrid microaggregation: PFSOM and HM-PFSOM
 
-Written by `docs/hybrid.py`; change that, not this. After Abidi, Ben Yahia and Perera 2020 ("the paper" below).
+Written by `docs/hybrid.py`; change that, not this. After Abidi, Ben Yahia and Perera 2020 ("the
+paper" below).
 
 ## How many clusters PFSOM finds
 
-Made-up mixtures (`tests/support/mixtures.py`, seeds 0 to 19): 3 to 6 Gaussian clusters in 2 to 5 columns, 5 % uniform noise. Distances are in standard
-deviations of a cluster. The constants were tuned on the seeds 1000 to 1039.
+Made-up mixtures (`tests/support/mixtures.py`, seeds 0 to 19): 3 to 6 Gaussian clusters in 2 to 5
+columns, 5 % uniform noise. Distances are in standard deviations of a cluster. The constants were
+tuned on the seeds 1000 to 1039.
 
 {mixtures}
 
-- `pcaes-min` is the index of Wu and Yang 2005 as it is commonly printed (their paper was not at hand): each cluster is compared with the least compact one.
-  Every cluster that is cut to pieces then raises the index.
-- `pcaes` compares with the most compact cluster. It measures distances against the spread of all prototypes, and sizes against the largest cluster:
-  clusters that are small, or near each other compared with the rest, are not told apart. It is right where clusters are alike and evenly spaced.
-- `own-spread`, our default, is `pcaes` with the distance of two clusters measured by their own variances along the line between them. Training is
-  the same in all three columns.
-- One cloud (normal or uniform, 1 to 8 columns) is found to be one cluster by `own-spread`. Where two parts are wanted all the same, as in `hybrid`
-  and `hm-pfsom`, `pcaes` chooses their number.
+- `pcaes-min` is the index of Wu and Yang 2005 as it is commonly printed (their paper was not at
+  hand): each cluster is compared with the least compact one. Every cluster that is cut to pieces
+  then raises the index.
+- `pcaes` compares with the most compact cluster. It measures distances against the spread of all
+  prototypes, and sizes against the largest cluster: clusters that are small, or near each other
+  compared with the rest, are not told apart. It is right where clusters are alike and evenly
+  spaced.
+- `own-spread`, our default, is `pcaes` with the distance of two clusters measured by their own
+  variances along the line between them. Training is the same in all three columns.
+- One cloud (normal or uniform, 1 to 8 columns) is found to be one cluster by `own-spread`. Where
+  two parts are wanted all the same, as in `hybrid` and `hm-pfsom`, `pcaes` chooses their number.
 
 ## What HM-PFSOM costs
 
-IL in percent, in each case with two values at least of every confidential column in every group: HM-PFSOM sees to that by itself, for `hybrid` (MDAV within
-parts) and `auto` it is asked for with l=2. HM-PFSOM gives more than that, a share of every class in every group; who wants two values only, pays for it.
-Made tables have 1,000 records.
+IL in percent, in each case with two values at least of every confidential column in every group:
+HM-PFSOM sees to that by itself, for `hybrid` (MDAV within parts) and `auto` it is asked for with
+l=2. HM-PFSOM gives more than that, a share of every class in every group; who wants two values
+only, pays for it. Made tables have 1,000 records.
 
 {beside}
 
 ## The trade-off of HM-PFSOM
 
-Columns, min-max scaled: of Census the first 5 are quasi-identifiers, the other 8 confidential; of EIA, MONTH and the first 6 of revenue and sales, and the
-other 4. The paper does not say which columns it took. SSE_i is its equation 2 on z-scores of the confidential columns, the smallest over the groups: the
-higher, the less a group tells. IL is its equation 1 for each record, in percent. Group means are not rounded.
+Columns, min-max scaled: of Census the first 5 are quasi-identifiers, the other 8 confidential; of
+EIA, MONTH and the first 6 of revenue and sales, and the other 4. The paper does not say which
+columns it took. SSE_i is its equation 2 on z-scores of the confidential columns, the smallest over
+the groups: the higher, the less a group tells. IL is its equation 1 for each record, in percent.
+Group means are not rounded.
 """
 
 PER_DATA_SET = """### {name}
 
-Ours at the same k, the least size of a group, for the whole table: `hm-pfsom` (seed 0) and, beside it, `mdav`.
+Ours at the same k, the least size of a group, for the whole table: `hm-pfsom` (seed 0) and, beside
+it, `mdav`.
 
 {table}
 
-**Direction.** With {seeds} seeds each, min SSE_i and IL are both higher than those of MDAV in {held} of {runs} runs.
-A sum over the records of a group grows with the group, and groups of `hm-pfsom` may be larger than k. Against MDAV with k raised to the smallest group
-of the same run of `hm-pfsom`, both are higher in {held_at_size} of {runs} runs.
+**Direction.** With {seeds} seeds each, min SSE_i and IL are both higher than those of MDAV in
+{held} of {runs} runs. A sum over the records of a group grows with the group, and groups of
+`hm-pfsom` may be larger than k. Against MDAV with k raised to the smallest group of the same run of
+`hm-pfsom`, both are higher in {held_at_size} of {runs} runs.
 
-Ours in the setting of the paper: each part by itself, so many records of the smallest class in each group, and MDAV with that number as its k. Parts
-(and classes): ours {sizes}; the paper's {paper}. Both are higher than MDAV's in {held_in_parts} of {rows} rows.
+Ours in the setting of the paper: each part by itself, so many records of the smallest class in each
+group, and MDAV with that number as its k. Parts (and classes): ours {sizes}; the paper's {paper}.
+Both are higher than MDAV's in {held_in_parts} of {rows} rows.
 
 {own}
 
-The paper's figures as printed. In its {printed_rows} rows for {name}, min SSE_i is higher than MDAV's in {higher} and IL in {dearer}.
+The paper's figures as printed. In its {printed_rows} rows for {name}, min SSE_i is higher than
+MDAV's in {higher} and IL in {dearer}.
 
 {theirs}
 """

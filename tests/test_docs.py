@@ -166,7 +166,8 @@ def test_the_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 def test_the_readme_command_for_mixed_tables_runs(tmp_path: Path) -> None:
     rows = "\n".join(
-        f"{1 + i % 2},{20 + i % 50},{('primary', 'secondary', 'university')[i % 3]},{1000 + 37 * i},{97 if i % 4 else i % 17},D{i % 3}"
+        f"{1 + i % 2},{20 + i % 50},{('primary', 'secondary', 'university')[i % 3]},"
+        f"{1000 + 37 * i},{97 if i % 4 else i % 17},D{i % 3}"
         for i in range(60)
     )
     (tmp_path / "survey.csv").write_text(

@@ -68,7 +68,8 @@ def ask(what, extra):
     except ma.InputError as error:
         told.append((extra, str(error)))
 ask(lambda: ma.Microaggregator(k=5), "sklearn")
-ask(lambda: draw_groups(np.zeros((4, 2)), np.zeros(4, np.int32), pathlib.Path("groups.png"), "title"), "plots")
+points, labels = np.zeros((4, 2)), np.zeros(4, np.int32)
+ask(lambda: draw_groups(points, labels, pathlib.Path("groups.png"), "title"), "plots")
 wanted = {"sklearn", "plots"}
 for format in formats():
     if format.extra:
@@ -79,7 +80,9 @@ for format in formats():
 assert {extra for extra, _ in told} == wanted, told
 for extra, sentence in told:
     assert f"pip install 'microagg[{extra}]'" in sentence, sentence
-release = ma.anonymize(ma.datasets.persons(60), k=3, rest="drop", quasi=["age", "income"], seed=1, method="mdav")
+release = ma.anonymize(
+    ma.datasets.persons(60), k=3, rest="drop", quasi=["age", "income"], seed=1, method="mdav"
+)
 release.report("report.html")
 print("all is well")
 """

@@ -11,16 +11,14 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "microagg"
 NO_NAMES = {"found", "told", "own", "each", "there", "at", "place", "asked", "given", "said"}
 NO_OPENINGS = ("What", "Whether", "How", "Which")
-FOLLOWED = (
-    "cli", "datasets", "drawing", "estimator", "files", "guarantees", "kernels", "measures",
-    "methods", "pipeline", "problem", "proposal", "refine", "release", "runtime", "studies", "studio",
-    "table", "bounds", "errors.py", "formatting.py", "verify_bound.py", "verify_release.py",
-)  # fmt: skip
-"""Folders and modules that follow the rules; the others are still to be rewritten."""
+PARTS = sorted(
+    path.name for path in SOURCE.iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))
+)
+"""Folders and modules of the source; all of them follow the rules."""
 
 
 def modules(name: str) -> Iterator[tuple[Path, ast.Module]]:
-    paths = sorted((SOURCE / name).rglob("*.py")) or [SOURCE / name]
+    paths = [SOURCE / name] if name.endswith(".py") else sorted((SOURCE / name).rglob("*.py"))
     for path in paths:
         yield path, ast.parse(path.read_text("utf-8"))
 
@@ -37,7 +35,7 @@ def wrong_names(tree: ast.Module) -> Iterator[str]:
                 yield f"{getattr(node, 'lineno', 1)}: docstring opens with {words[0]}"
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", PARTS)
 def test_names_and_docstrings_are_conventional(name: str) -> None:
     problems = [f"{path}:{text}" for path, tree in modules(name) for text in wrong_names(tree)]
     assert not problems, "\n".join(problems)
@@ -50,12 +48,6 @@ def test_wrong_names_are_noticed() -> None:
     ]  # fmt: skip
 
 
-MEASURED = (
-    "datasets", "drawing", "estimator", "files", "guarantees", "kernels", "measures", "methods",
-    "pipeline", "problem", "refine", "runtime", "table", "errors.py", "formatting.py",
-    "verify_release.py",
-)  # fmt: skip
-"""Folders whose sizes follow the rules; the others are still to be split."""
 MANY_PARAMETERS = {
     "anonymize": "public: the options of a release, in named groups",
     "anonymize_file": "public: the options of a release, in named groups",
@@ -63,15 +55,19 @@ MANY_PARAMETERS = {
     "compare": "public: keyword options of one call, as in anonymize",
     "check": "public: keyword options of one call, as in anonymize",
     "__init__": "scikit-learn: an estimator lists its parameters in its constructor",
-    "aggregated": "still to be reduced: options of the settings and facts of the whole table",
 }
 """Functions that may have more than 12 parameters, and why."""
 
 
+LONG_FUNCTIONS = {"_chains", "heuristic_sets", "find_floor_cuts", "_join", "_not_covered"}
+"""Functions that are still to be split or moved into the kernels."""
 LONG_FILES = {
     "microaggregator.py": 450,  # docstrings of scikit-learn's form are a third of it
-    "kind_parameters.py": 420,  # still to be split, as the next
-    "parameters.py": 460,
+    "verify_bound.py": 650,  # one file that imports nothing of ours, to be copied and run alone
+    "note_rules.py": 450,  # still to be split, as those that follow
+    "release.py": 480,
+    "evidence.py": 600,
+    "pages.py": 450,
 }
 """Files that may have more than 400 lines, and how many."""
 
@@ -87,6 +83,8 @@ def wrong_sizes(path: Path, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
+        if node.name in LONG_FUNCTIONS:
+            continue
         docstring = node.body[0] if ast.get_docstring(node) else None
         length = code_lines(node) - (0 if docstring is None else code_lines(docstring))
         parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -100,7 +98,7 @@ def code_lines(node: ast.stmt) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("name", PARTS)
 def test_files_functions_and_lines_are_short(name: str) -> None:
     problems = [
         f"{path}:{text}" for path, tree in modules(name) for text in wrong_sizes(path, tree)

@@ -5,11 +5,12 @@ python benchmarks/quality/effort.py measure RESULTS.jsonl --source old=/path/to/
 python benchmarks/quality/effort.py compare RESULTS.jsonl old new
 
 The effort `mdav` is exact MDAV. The curves of docs/quality.md are drawn from `curves.jsonl`: the
-efforts quick, 10, 30, balanced and 300 of the reference data. Each line is one release: source, table, records, k, effort, seed, IL within groups
-in percent, CPU and wall seconds of `anonymize`, kernels compiled before, and the CPU seconds of a
-fixed piece of work (`pace`) beside it: a machine that others load takes more CPU seconds for the
-same work, two to three times as many at worst. One thread. The reference data are those of
-MICROAGG_REFERENCE_DATA; a table whose file is not there is left out.
+efforts quick, 10, 30, balanced and 300 of the reference data. Each line is one release: source,
+table, records, k, effort, seed, IL within groups in percent, CPU and wall seconds of `anonymize`,
+kernels compiled before, and the CPU seconds of a fixed piece of work (`pace`) beside it: a machine
+that others load takes more CPU seconds for the same work, two to three times as many at worst. One
+thread. The reference data are those of MICROAGG_REFERENCE_DATA; a table whose file is not there is
+left out.
 """
 
 from __future__ import annotations
@@ -176,7 +177,8 @@ def compare(results: Path, old: str, new: str) -> None:
     for line in map(json.loads, results.read_text().splitlines()):
         by_cell[line["table"], line["k"], str(line["effort"]), line["source"]].append(line)
     print(
-        "| table | records | k | IL old (s) | IL new (s) | change | s / 1,000 |\n|---|---|---|---|---|---|---|"
+        "| table | records | k | IL old (s) | IL new (s) | change | s / 1,000 |\n"
+        "|---|---|---|---|---|---|---|"
     )
     changes = []
     for (table, k, effort, source), lines in by_cell.items():

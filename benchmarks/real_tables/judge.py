@@ -17,7 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from microagg.proposal.proposal import MOST_COLUMNS, Proposal, propose, propose_for_file
+from microagg.proposal.proposal import Proposal, propose, propose_for_file
+from microagg.proposal.question import MOST_COLUMNS
 
 HERE = Path(__file__).parent
 OTHERS = ("quasi", "confidential")

@@ -28,7 +28,8 @@ from microagg.pipeline.files import anonymize_file
 if __name__ == "__main__":
     source, target, memory, engine = sys.argv[1:]
     release = anonymize_file(
-        source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick", date="2026-01-01", memory=memory,
+        source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick",
+        date="2026-01-01", memory=memory,
         **({"threads": 2} if engine == "threads" else {"engine": engine}),
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -48,12 +48,16 @@ class Watching:
             passes[begun[0]] = passes.get(begun[0], 0.0) + now - begun[1]
         begun[:] = [what.split(",")[0], now]
 release = anonymize_file(
-    source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick", date="2026-01-01", threads=int(threads),
+    source, target, k=5, quasi=[f"q{j}" for j in range(8)], seed=1, effort="quick",
+    date="2026-01-01", threads=int(threads),
     memory=memory or "1TB", progress=Watching(),
 )
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss * 1024, "IL": release.loss["IL"],
-                  "digest": release._written["output"]["digest"], "passes": passes if memory else {}}))
+print(json.dumps({
+    "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss * 1024,
+    "IL": release.loss["IL"], "digest": release._written["output"]["digest"],
+    "passes": passes if memory else {},
+}))
 """
 
 

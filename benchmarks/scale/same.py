@@ -44,7 +44,8 @@ class Watching:
         if given.get("kill_workers") and name not in killed:
             import psutil
             killed.append(name)
-            workers = [each for each in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(each.cmdline())]
+            children = psutil.Process().children(recursive=True)
+            workers = [one for one in children if "spawn_main" in " ".join(one.cmdline())]
             if workers:
                 workers[len(killed) % len(workers)].send_signal(signal.SIGKILL)
 
@@ -54,11 +55,13 @@ if __name__ == "__main__":
         checked = Budget.checked
         Budget.checked = lambda self, *more: replace(checked(self, *more), chunk=given["chunk"])
     release = anonymize_file(
-        given["source"], given["target"], k=5, quasi=["town", *(f"q{j}" for j in range(7))], weight="w", seed=1, effort="quick",
-        date="2026-01-01", memory=given["memory"], threads=given.get("threads"), engine=given.get("engine"),
+        given["source"], given["target"], k=5, quasi=["town", *(f"q{j}" for j in range(7))],
+        weight="w", seed=1, effort="quick", date="2026-01-01", memory=given["memory"],
+        threads=given.get("threads"), engine=given.get("engine"),
         resume=given.get("resume", False), progress=Watching(),
     )
-    print(json.dumps({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "killed": killed}))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"peak": peak, "killed": killed}))
 """
 
 

@@ -5,7 +5,10 @@ value.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
+
+from microagg.sentences import Sentence
 
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+""")
 _ADDRESS = re.compile(
@@ -82,9 +85,24 @@ class MicroaggError(Exception):
     exit_code = 1
 
     def __init__(self, *about: object) -> None:
-        super().__init__(
-            *(without_credentials(part) if isinstance(part, str) else part for part in about)
-        )
+        super().__init__(*(_clean(part) for part in about))
+
+    @property
+    def sentence(self) -> Sentence:
+        """The message with the settings that it names."""
+        first = self.args[0] if len(self.args) == 1 else str(self)
+        return first if isinstance(first, Sentence) else Sentence((str(first),))
+
+
+def reword(error: MicroaggError, change: Callable[[str], str]) -> None:
+    """Change the text of a message piece by piece; the settings in it stay."""
+    error.args = (error.sentence.changed(change),)
+
+
+def _clean(part: object) -> object:
+    if isinstance(part, Sentence):
+        return part.changed(without_credentials)
+    return without_credentials(part) if isinstance(part, str) else part
 
 
 class InputError(MicroaggError, ValueError):

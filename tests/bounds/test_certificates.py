@@ -1,4 +1,6 @@
-"""The solver's own certificates: all accepted as they are, none after a change that makes the claim unproven."""
+"""The solver's own certificates: all accepted as they are, none after a change that makes the claim
+unproven.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def with_claim(certificate: Certificate, points: np.ndarray, sse: float) -> Cert
 
 
 def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certificate, np.ndarray]]:
-    """Each with the claim left as it was or raised, never lowered; `unit` is what a record costs on average."""
+    """Each with the claim left as it was or raised, never lowered; `unit` is what a record costs on
+    average.
+    """
     n, sse, rng = len(points), honest["claim"]["sse"], np.random.default_rng(len(points))
     unit = sse / n
     proven = sum(honest["pi"]) - sum(
@@ -166,7 +170,9 @@ def test_fifty_lies_about_it_are_rejected(solved, seed: int):
 
 
 def test_penalties_that_matter_cannot_be_dropped(solved):
-    """Without a penalty the sum grows; claiming the larger sum must fail for every cut that carries weight."""
+    """Without a penalty the sum grows; claiming the larger sum must fail for every cut that carries
+    weight.
+    """
     tried = 0
     for points, honest, _ in solved.values():
         heaviest = sorted(honest["cuts"], key=lambda cut: -cut["penalty"])[:5]
@@ -240,7 +246,9 @@ def test_many_valued_columns_have_no_bound() -> None:
 
 
 def test_a_column_that_counts_nothing_is_no_column() -> None:
-    """With an importance of 0 a certificate would prove something about fewer columns than it names."""
+    """With an importance of 0 a certificate would prove something about fewer columns than it
+    names.
+    """
     rng = np.random.default_rng(4)
     values = rng.normal(size=(9, 2))
     certificate = lower_bound(values, 3).certificate()
@@ -254,7 +262,9 @@ def test_a_column_that_counts_nothing_is_no_column() -> None:
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_claim_leaves_room_for_rounding(k: int) -> None:
-    """What the prices add up to is proven but for what rounding may hide: n / k groups, each off by one and a half eps."""
+    """What the prices add up to is proven but for what rounding may hide: n / k groups, each off by
+    one and a half eps.
+    """
     values = np.random.default_rng(k).normal(size=(12, 2))
     certificate = lower_bound(values, k, time_limit=None).certificate()
     sst = float(((values - values.mean(axis=0)) ** 2).sum())
@@ -270,7 +280,9 @@ def test_a_claim_leaves_room_for_rounding(k: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_set_of_records_costs_less_than_its_prices(seed: int) -> None:
-    """Every set of k to 2k - 1 records, one by one: the search finds prices up to a tolerance, which is taken off them."""
+    """Every set of k to 2k - 1 records, one by one: the search finds prices up to a tolerance,
+    which is taken off them.
+    """
     points, k = np.random.default_rng(seed).normal(size=(14, 2)), 2 + seed % 2
     bound = lower_bound(points, k, time_limit=None)
     assert largest_violation(points, k, bound.pi, list(bound.cuts)) < 0.0

@@ -113,7 +113,9 @@ def test_the_verdict_is_that_of_the_oracle(seed: int):
     ("k", "overlooked"), [(2, 2), (2, 3), (3, 3), (3, 4), (3, 5), (4, 5), (4, 6), (4, 7)]
 )
 def test_no_size_may_be_overlooked(k: int, overlooked: int):
-    """Without cuts the smallest size implies the others; with penalties on a clump of records each size counts."""
+    """Without cuts the smallest size implies the others; with penalties on a clump of records each
+    size counts.
+    """
     rejected = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)

@@ -110,7 +110,7 @@ def test_data_that_cannot_be_read(tmp_path: Path, content: bytes):
         try:
             assert not verify(tmp_path / "cert.json", tmp_path / name).holds
         except UnreadableError as error:
-            assert name in str(error)  # noqa: PT017  either answer will do, raising is but one of them
+            assert name in str(error)  # noqa: PT017  raising is one of two right answers
     with pytest.raises(UnreadableError):
         verify(tmp_path / "cert.json", tmp_path / "missing.csv")
 
@@ -126,7 +126,10 @@ def test_it_runs_alone_and_says_one_sentence(tmp_path: Path):
     copy = tmp_path / "elsewhere" / "verify_bound.py"
     copy.parent.mkdir()
     shutil.copy(str(checker.__file__), copy)
-    alone = f"import runpy, sys; sys.modules['microagg'] = None; runpy.run_path({str(copy)!r}, run_name='__main__')"
+    alone = (
+        "import runpy, sys; sys.modules['microagg'] = None; "
+        f"runpy.run_path({str(copy)!r}, run_name='__main__')"
+    )
 
     def run(*arguments: str) -> tuple[int, str, str]:
         command = [sys.executable, "-I", "-c", alone, *arguments]
@@ -148,7 +151,10 @@ def test_it_runs_alone_and_says_one_sentence(tmp_path: Path):
 
 
 def test_it_shares_nothing_with_the_solver():
-    script = "import sys, microagg.verify_bound; print(*sorted(m for m in sys.modules if m.split('.')[0] in ('microagg', 'numba')))"
+    script = (
+        "import sys, microagg.verify_bound; "
+        "print(*sorted(m for m in sys.modules if m.split('.')[0] in ('microagg', 'numba')))"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -373,7 +373,7 @@ def test_points_too_large_to_be_squared_never_pass():
 
 
 def test_numbers_that_double_precision_cannot_tell_apart_never_pass():
-    """Enormous pi under enormous penalties: the differences that matter would be lost in rounding."""
+    """Enormous pi under enormous penalties: differences that matter would be lost in rounding."""
     values, certificate = tight_with_cuts()
     certificate["pi"] = [number + 1e12 for number in certificate["pi"]]
     certificate["cuts"] += [

@@ -1,5 +1,9 @@
 """The interior-point method and its factor against numpy and HiGHS."""
 
+import os
+import subprocess
+import sys
+
 import highspy
 import numpy as np
 import pytest
@@ -88,3 +92,32 @@ def test_it_can_be_stopped():
         solve_interior(sparse(matrix), costs, right, 1e-8, np.arange(len(right)), lambda: True)
         is None
     )
+
+
+OF_MANY_COLUMNS = """
+import numpy as np
+from microagg.bounds.interior import SparseColumns, solve_interior
+rng = np.random.default_rng(0)
+count, groups = 60, 24_000
+rows = np.sort(rng.permuted(np.tile(np.arange(count), (groups, 1)), axis=1)[:, :3], axis=1)
+columns = SparseColumns(
+    np.arange(0, 3 * groups + 1, 3), rows.reshape(-1).astype(np.int64), np.ones(3 * groups)
+)
+costs = rng.random(groups)
+solution = solve_interior(columns, costs, np.ones(count), 1e-6, np.arange(count))
+print(solution.value.hex(), [x.hex() for x in solution.prices.tolist()])
+"""
+
+
+@pytest.mark.slow
+def test_the_number_of_threads_of_linear_algebra_does_not_matter():
+    """Sums of products were numpy's, whose order hangs on the threads above 10,000 numbers."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", OF_MANY_COLUMNS],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in ("1", "2")
+    ]  # fmt: skip
+    assert told[0] == told[1] != ""

@@ -106,7 +106,7 @@ def test_a_listing_can_be_cut_short_or_stopped():
 
 
 def test_without_cuts_sets_of_k_records_are_enough():
-    """If none of them is too cheap, no larger one is: the lemma that proving and checking rely on."""
+    """If none of them is too cheap, no larger one is: proving and checking rely on this lemma."""
     tight = 0
     for seed in range(60):
         points, k, pi, _, _, _ = small_case(seed)

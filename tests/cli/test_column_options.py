@@ -4,8 +4,10 @@ sentence, and nothing is written.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -13,7 +15,9 @@ import typer.main
 
 import tables
 from microagg.cli.commands import app
-from microagg.cli.messages import as_typed
+from microagg.cli.options import as_option
+from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from running import Outcome
 
 Microagg = Callable[..., Outcome]
@@ -36,7 +40,8 @@ def source(tmp_path: Path) -> Path:
 
 def options_of(command: str) -> set[str]:
     group = typer.main.get_command(app)
-    return {option for each in group.commands[command].params for option in each.opts}  # pyright: ignore
+    parameters = group.commands[command].params  # pyright: ignore
+    return {option for parameter in parameters for option in parameter.opts}
 
 
 @pytest.mark.parametrize("command", ["anonymize", "compare", "bound", "check", "assess"])
@@ -64,7 +69,8 @@ def test_help_tells_what_to_type() -> None:
     [
         (["--kind", "age=whole"], "kinds of column 'age' must be one of numeric, ordinal, nominal"),
         (["--kind", "age"], "kinds must name columns"),
-        (["--kind", "age=nominal", "--ordinal", "age"], "column 'age' is nominal by kinds and ordinal by ordinal"),
+        (["--kind", "age=nominal", "--ordinal", "age"],
+         "column 'age' is nominal by kinds and ordinal by ordinal"),
         (["--nominal", "age,town", "--kind", "town=numeric"], "column 'town' is numeric by kinds"),
         (["--ordinal", "school=P<S<P"], "one level twice, in places 1 and 3"),
         (["--ordinal", "school=@levels.txt"], "cannot be read from 'levels.txt'"),
@@ -90,12 +96,15 @@ def test_wrong_options_of_anonymize(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--kind", "height=nominal"], "names 'height', but there is no such column; the table has 'age'"),
+        (["--kind", "height=nominal"],
+         "names 'height', but there is no such column; the table has 'age'"),
         (["--nominal", "height"], "names 'height', but there is no such column"),
         (["--importance", "wage=2"], "importance names 'wage', a column that is left out"),
         (["--special", "town=97"], "special names 'town', which is nominal"),
         (["--special", "town=97"], "or say --kind town=numeric if the other values are numbers"),
-        (["--hierarchy", "age=town.csv"], "'age' is numeric, where a hierarchy serves generalise only; say --aggregate " "age=generalise"),
+        (["--hierarchy", "age=town.csv"],
+         "'age' is numeric, where a hierarchy serves generalise only; say "
+         "--aggregate age=generalise"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_the_columns(
@@ -118,8 +127,24 @@ def test_text_among_numbers_is_asked_about(microagg: Microagg, tmp_path: Path) -
 
 
 def test_sentences_name_what_to_type() -> None:
-    assert (
-        as_typed("say aggregate={'age': 'generalise'} now") == "say --aggregate age=generalise now"
-    )
-    assert as_typed("for example frame={'age': 'x'}") == "for example frame={'age': 'x'}"
-    assert as_typed("names=['x'] stays") == "names=['x'] stays"
+    advice = sentence("say ", Assignment("aggregate", {"age": "generalise"}), " now")
+    assert advice == "say aggregate={'age': 'generalise'} now"
+    assert advice.render(as_option) == "say --aggregate age=generalise now"
+    error = pickle.loads(pickle.dumps(InputError(sentence("in the table, ", InputError(advice)))))
+    assert error.sentence.render(as_option) == "in the table, say --aggregate age=generalise now"
+    assert InputError("names=['x'] stays").sentence.render(as_option) == "names=['x'] stays"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "typed"),
+    [
+        ("missing", "group", "--missing group"),
+        ("decimal", ",", "--decimal ,"),
+        ("nominal", ["my town", "sex"], "--nominal 'my town,sex'"),
+        ("special", {"age": "…"}, "--special age=…"),
+        ("rename", {"a b": "a_b", "c.d": "c_d"}, "--rename 'a b=a_b' --rename c.d=c_d"),
+        ("writing", {"encoding": "utf-8"}, "--out-encoding utf-8"),
+    ],
+)
+def test_settings_in_sentences_are_options_in_a_shell(name: str, value: Any, typed: str) -> None:
+    assert as_option(name, value) == typed

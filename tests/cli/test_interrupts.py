@@ -183,7 +183,8 @@ def test_what_is_said_after_a_stop_is_what_is_there(
     assert done.code == 130, done
     expected = {
         "first report": "out.csv had been verified and written before",
-        "second report": "out.csv had been verified and written before, r.internal.md had been written "
+        "second report": "out.csv had been verified and written before, r.internal.md had been "
+        "written "
         "before",
         "moving": "nothing was written",
         "tidying up": "out.csv had been verified and written before",

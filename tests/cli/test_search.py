@@ -29,7 +29,7 @@ from microagg.problem.watch import Watch
 checkpoint = Watch.checkpoint
 def tell(watch, *arguments):
     ends = checkpoint(watch, *arguments)
-    if watch.passed <= 2 and str(arguments[-1]).startswith("IL"):  # the annealing, not what came before
+    if watch.passed <= 2 and str(arguments[-1]).startswith("IL"):  # the annealing only
         print(f"checkpoint {watch.passed}", flush=True)
     return ends
 Watch.checkpoint = tell

@@ -61,7 +61,8 @@ def german_rows(records: int = 40) -> list[str]:
         born = f"{rng.randint(1, 28):02d}.{rng.randint(1, 12):02d}.{rng.randint(1950, 2000)}"
         ill, town = rng.choice(["Grippe", "Husten", "Röteln"]), rng.choice(["Köln", "Ulm"])
         rows.append(
-            f"{NAME}{number};{size[0]},{size[1:]};{rng.randint(18, 80)};{euros},{income % 100:02d};{rng.randint(300, 1500)},50;{born};{ill};{town}"
+            f"{NAME}{number};{size[0]},{size[1:]};{rng.randint(18, 80)};{euros},{income % 100:02d};"
+            f"{rng.randint(300, 1500)},50;{born};{ill};{town}"
         )
     return rows
 

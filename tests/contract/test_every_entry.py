@@ -1,4 +1,4 @@
-"""Formats, accepted risks and settings: command line, schema and documents take them as declared."""
+"""Formats, accepted risks and settings: command line, schema and documents follow the entries."""
 
 from __future__ import annotations
 

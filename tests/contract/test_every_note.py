@@ -1,4 +1,6 @@
-"""Every entry of the catalogue of notes, and one that is made up: what is said comes from the entry."""
+"""Every entry of the catalogue of notes, and one that is made up: what is said comes from the
+entry.
+"""
 
 from __future__ import annotations
 

@@ -194,30 +194,58 @@ codes = Codes("age")
 case(NumberFacts, lambda part, _: NumberFacts.of_chunk("age", AGES[part], pa.float64()))
 case(LevelFacts, lambda part, _: LevelFacts.of_chunk("word", WORDS[part]))
 case(ColumnScan, lambda part, _: ColumnScan.of_chunk(TABLE[part], ColumnRequest.of(NOMINAL), 0))
-case(ColumnStats, lambda part, _: ColumnStats.of_chunk(NUMERIC, TABLE.schema.field("age"), TABLE[part].column("age"), codes))  # fmt: skip
+case(
+    ColumnStats,
+    lambda part, _: ColumnStats.of_chunk(
+        NUMERIC, TABLE.schema.field("age"), TABLE[part].column("age"), codes
+    ),
+)
 case(ChunkFacts, chunk_facts, of_facts)
 case(ValueCounts, lambda part, _: ValueCounts.of_chunk(distinct(WORDS[part])))
 case(Extent, lambda part, _: Extent.of_chunk(parse_column(TABLE[part].column("age"), codes), codes))
 case(ProfileStats, lambda part, _: ProfileStats.of_chunk("word", WORDS[part]))
 case(PrecisionFacts, lambda part, _: PrecisionFacts.of_chunk(AGES[part]))
-case(RelationTotals, lambda part, _: RelationTotals.of_chunk(BOTH[part], range(3), part.start),
-     lambda totals: (totals.records, totals.gaps.tolist(), np.round(totals.totals, 6).tolist()))  # fmt: skip
-case(Confirmed, lambda part, _: Confirmed.of_chunk(BOTH[part], range(3), ((0, 1), (1, 1), (2, -1)), [False] * 3))  # fmt: skip
+case(
+    RelationTotals,
+    lambda part, _: RelationTotals.of_chunk(BOTH[part], range(3), part.start),
+    lambda totals: (totals.records, totals.gaps.tolist(), np.round(totals.totals, 6).tolist()),
+)
+case(
+    Confirmed,
+    lambda part, _: Confirmed.of_chunk(
+        BOTH[part], range(3), ((0, 1), (1, 1), (2, -1)), [False] * 3
+    ),
+)
 case(RowSums, lambda part, _: RowSums.of_chunk(TABLE[part]), lambda rows: rows.digest(TABLE.schema))
 case(Totals, lambda part, _: Totals.of_chunk([SPACE], CELLS.rows(part)))
 case(DistinctValues, lambda part, _: DistinctValues.of_chunk(WORDS[part], part.start))
 case(CapCounts, lambda part, _: CapCounts.of_chunk({0: AGES[part]}, Limits({0: (35.0, 45.0)})))
 case(TermSums, lambda part, _: TermSums.of_chunk({0: AGES[part]}, [Term(0), Term(0, None, 40.0)]))
 case(SpanCounts, lambda part, _: SpanCounts.of_chunk({0: AGES[part]}, SPANS))
-case(StrataCounts, lambda part, _: StrataCounts.of_chunk(WAGES[part].astype(np.int64)),
-     lambda counts: (counts.finish()[0].tolist(), counts.finish()[1].sum(axis=0).tolist()))  # fmt: skip
-case(LossSums, lambda part, _: LossSums.of_chunk(SPACE, CELLS.rows(part), MADE.cells.rows(part), LABELS[part] - LABELS[part][0]),
-     lambda parts: state([parts.sse, parts.within, parts.one]))  # fmt: skip
-case(EffectSums, lambda part, _: EffectSums.of_chunk(CELLS.rows(part), MADE.rows(part)),
-     lambda sums: state(sums.finish(CELLS.variables)))  # fmt: skip
+case(
+    StrataCounts,
+    lambda part, _: StrataCounts.of_chunk(WAGES[part].astype(np.int64)),
+    lambda counts: (counts.finish()[0].tolist(), counts.finish()[1].sum(axis=0).tolist()),
+)
+case(
+    LossSums,
+    lambda part, _: LossSums.of_chunk(
+        SPACE, CELLS.rows(part), MADE.cells.rows(part), LABELS[part] - LABELS[part][0]
+    ),
+    lambda parts: state([parts.sse, parts.within, parts.one]),
+)
+case(
+    EffectSums,
+    lambda part, _: EffectSums.of_chunk(CELLS.rows(part), MADE.rows(part)),
+    lambda sums: state(sums.finish(CELLS.variables)),
+)
 case(WeightTotals, weight_totals)
 case(StratumUnits, strata_units, majority)
-case(UnitFacts, units_facts, lambda facts: {number: majority(units) for number, units in facts.strata.items()})  # fmt: skip
+case(
+    UnitFacts,
+    units_facts,
+    lambda facts: {number: majority(units) for number, units in facts.strata.items()},
+)
 case(ClassCounts, class_counts)
 case(ClassStats, class_stats)
 case(KeptColumnStats, kept_stats)

@@ -17,7 +17,8 @@ from running import run
 
 DRAWN = """
 from microagg.drawing.groups import draw_groups
-draw_groups(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40, dtype=np.int32) // 4, "groups.png")
+points = np.random.default_rng(0).normal(size=(40, 2))
+draw_groups(points, np.arange(40, dtype=np.int32) // 4, "groups.png")
 ===
 from microagg.drawing.maps import MapPoint, draw_map
 points = [MapPoint(f"m{i}", 3, 1.0 + i, 50.0 - i, on_front=True) for i in range(20)]
@@ -49,7 +50,9 @@ for each in drawn.split("==="):
     assert dict(matplotlib.rcParams.copy()) == before, f"settings were changed by {each}"
     assert warnings.filters == filters, f"filters of warnings were changed by {each}"
     assert "matplotlib.pyplot" not in sys.modules, f"pyplot was imported by {each}"
-    assert not user or matplotlib.get_backend().lower() == "svg", f"the backend was switched by {each}"
+    if user:
+        backend = matplotlib.get_backend().lower()
+        assert backend == "svg", f"the backend was switched by {each}"
 print("untouched")
 """
 

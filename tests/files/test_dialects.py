@@ -225,10 +225,16 @@ def test_numbers_come_back_equal(tmp_path: Path, decimal: str, thousands: str) -
 @pytest.mark.parametrize(
     ("text", "says", "means"),
     [
-        ("a;b\n1.200;x\n900;y\n", r"'a' have a point and three digits .*thousands or decimals\? They were read as " r"decimals; say decimal='\.', or decimal=',' with thousands='\.'", [1.2, 900]),
+        ("a;b\n1.200;x\n900;y\n",
+         r"'a' have a point and three digits .*thousands or decimals\? They were "
+         r"read as decimals; say decimal='\.', or decimal=',' with thousands='\.'", [1.2, 900]),
         ("a\tb\n1.200\tx\n\ty\n", "'a' have a point and three digits", [1.2, None]),
-        ("a;b\n3,14;x\n900;y\n", "'a' have decimal commas, and all were read so; say decimal=',' to settle it", [3.14, 900]),
-        ("a;b\n1.200,5;x\n900;y\n", "'a' have decimal commas and points that group digits.*say decimal=',' with " "thousands='.'", [1200.5, 900]),
+        ("a;b\n3,14;x\n900;y\n",
+         "'a' have decimal commas, and all were read so; say decimal=',' to settle it",
+         [3.14, 900]),
+        ("a;b\n1.200,5;x\n900;y\n",
+         "'a' have decimal commas and points that group digits.*say decimal=',' "
+         "with thousands='.'", [1200.5, 900]),
         ("a|b\n0,125|x\nNA|y\n", "'a' have decimal commas", [0.125, None]),
     ],
 )  # fmt: skip
@@ -242,7 +248,9 @@ def test_what_is_not_certain_is_told(
 
 
 @pytest.mark.parametrize(
-    "text", ["a;b\n1.200;x\n3.5;y\n", "a;b\n0.125;x\n9;y\n", "a;b\n1.200;0.5\n900;7\n", "a,b\n1.200,x\n900,y\n", "a;b\n12;x\n9;y\n", "a;b\n1234.500;x\n1;x\n"]
+    "text",
+    ["a;b\n1.200;x\n3.5;y\n", "a;b\n0.125;x\n9;y\n", "a;b\n1.200;0.5\n900;7\n",
+     "a,b\n1.200,x\n900,y\n", "a;b\n12;x\n9;y\n", "a;b\n1234.500;x\n1;x\n"]
 )  # fmt: skip
 def test_what_is_certain_needs_no_word(tmp_path: Path, text: str) -> None:
     table = quietly(put(tmp_path, text), quasi=["a"])
@@ -335,11 +343,16 @@ def test_categories_with_commas_stay_to_the_letter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "cells", "means"),
     [
-        ("%d.%m.%Y", ["31.01.2024", "01.02.1999"], [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
-        ("%m/%d/%Y", ["01/31/2024", "02/01/1999"], [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
-        ("%Y/%j", ["2024/031", "1999/032"], [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
-        ("%d %b %Y", ["31 Jan 2024", "01 Feb 1999"], [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
-        ("%d.%m.%Y %H:%M", ["31.01.2024 12:30", "01.02.1999 00:05"], [datetime.datetime(2024, 1, 31, 12, 30), datetime.datetime(1999, 2, 1, 0, 5)]),
+        ("%d.%m.%Y", ["31.01.2024", "01.02.1999"],
+         [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
+        ("%m/%d/%Y", ["01/31/2024", "02/01/1999"],
+         [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
+        ("%Y/%j", ["2024/031", "1999/032"],
+         [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
+        ("%d %b %Y", ["31 Jan 2024", "01 Feb 1999"],
+         [datetime.date(2024, 1, 31), datetime.date(1999, 2, 1)]),
+        ("%d.%m.%Y %H:%M", ["31.01.2024 12:30", "01.02.1999 00:05"],
+         [datetime.datetime(2024, 1, 31, 12, 30), datetime.datetime(1999, 2, 1, 0, 5)]),
     ],
 )  # fmt: skip
 def test_dates_by_a_pattern_are_written_by_it(

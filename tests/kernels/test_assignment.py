@@ -1,4 +1,6 @@
-"""The assignment under size bounds against all assignments, and against successive shortest paths in plain Python."""
+"""The assignment under size bounds against all assignments, and against successive shortest paths
+in plain Python.
+"""
 
 import itertools
 import math
@@ -31,9 +33,11 @@ def least_of_all(costs: list[list[float]], k: int) -> float:
 
 
 def least_by_flow(costs: list[list[float]], k: int) -> float:
-    """Min-cost flow by successive shortest paths: source -> records -> clusters -> sink, one unit a record.
+    """Min-cost flow by successive shortest paths: source -> records -> clusters -> sink, one unit a
+    record.
 
-    Each cluster's first k places come with a reward no cost can outweigh, so all of them are filled.
+    Each cluster's first k places come with a reward no cost can outweigh, so all of them are
+    filled.
     """
     n, clusters = len(costs), len(costs[0])
     reward = 1.0 + 2.0 * sum(map(max, costs))
@@ -85,7 +89,9 @@ def some_labels(rng: np.random.Generator, n: int, clusters: int, k: int) -> np.n
 
 
 def some_problem(seed: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Points, centres (some of them equal to points), a start and k; ties and duplicates in two of three."""
+    """Points, centres (some of them equal to points), a start and k; ties and duplicates in two of
+    three.
+    """
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
     clusters = int(rng.integers(1, most // k + 1))
@@ -139,7 +145,9 @@ def test_any_scale(scale: float) -> None:
 
 
 def test_far_clusters_are_found_when_the_near_ones_are_full() -> None:
-    """Many clusters on one spot and more records there than they can take: the rest must go far, beyond NEAR."""
+    """Many clusters on one spot and more records there than they can take: the rest must go far,
+    beyond NEAR.
+    """
     near, k = 3 * assignment.NEAR, 2
     centres = np.concatenate([np.zeros((near, 1)), [[50.0], [60.0]]])
     rng = np.random.default_rng(0)

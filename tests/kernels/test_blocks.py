@@ -14,7 +14,7 @@ from microagg.kernels.blocks import kd_order
 
 
 def halved(points: np.ndarray, records: list[int], halvings: int) -> list[list[int]]:
-    """The blocks in tree order: the lower half by (value in the widest column, record) comes first."""
+    """Return blocks in tree order: the lower half by (value of the widest column, record) first."""
     if halvings == 0:
         return [sorted(records)]
     ranges = np.ptp(points[records], axis=0) if records else np.zeros(1)

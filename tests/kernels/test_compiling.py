@@ -1,4 +1,6 @@
-"""Compiled once, cached where that can be, noticed when edited, announced the first time, its time counted."""
+"""Compiled once, cached where that can be, noticed when edited, announced the first time, its time
+counted.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ used = other if "other" in sys.argv else outer
 print(used(1), used(1.5))
 print("compiled" if sum(used.stats.cache_misses.values()) else "cached")
 """
-CALLEE = "from microagg.kernels.compiling import kernel\n\n\n@kernel\ndef inner(x):\n    return x + {added}\n"
+CALLEE = (
+    "from microagg.kernels.compiling import kernel\n\n\n"
+    "@kernel\ndef inner(x):\n    return x + {added}\n"
+)
 CALLER = (
     "from microagg.kernels.callee import inner\nfrom microagg.kernels.compiling import kernel\n\n\n"
-    "@kernel\ndef outer(x):\n    return 10 * inner(x)\n\n\n@kernel\ndef other(x):\n    return 3 * x\n"
+    "@kernel\ndef outer(x):\n    return 10 * inner(x)\n\n\n"
+    "@kernel\ndef other(x):\n    return 3 * x\n"
 )
 
 

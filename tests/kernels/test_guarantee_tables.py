@@ -16,7 +16,8 @@ from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
 PROMISES = [
-    {"l": 4}, {"l": 3.5, "diversity": "entropy"}, {"l": 3, "diversity": "recursive", "c": 0.7}, {"t": 0.05},
+    {"l": 4}, {"l": 3.5, "diversity": "entropy"}, {"l": 3, "diversity": "recursive", "c": 0.7},
+    {"t": 0.05},
     {"l": 5, "t": 0.12}, {"units": 6},
 ]  # fmt: skip
 

@@ -13,7 +13,9 @@ from microagg.kernels.random import permutation, seeded
 def plain_lloyd(
     points: np.ndarray, centres: np.ndarray, turns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every record to its nearest centre, every centre to the mean of its records, until nothing moves."""
+    """Every record to its nearest centre, every centre to the mean of its records, until nothing
+    moves.
+    """
     for _ in range(turns):
         everybody = range(len(points))
         labels = np.array([plain.squared_distances(points, everybody, c) for c in centres]).argmin(

@@ -45,9 +45,13 @@ OTHER = "microagg.kernels.sums:number_by_first_record(int32[::1])"
 
 
 @pytest.mark.slow
-def test_release_uses_every_listed_kernel(tmp_path: Path) -> None:
-    used = set(run("-c", USED, folder=tmp_path).out.splitlines())
-    assert set(listed_kernels(stages_of("balanced"))) <= used
+@pytest.mark.parametrize(("records", "stages"), [(300, ()), (2100, ("paths",))])
+def test_release_uses_every_listed_kernel(
+    tmp_path: Path, records: int, stages: tuple[str, ...]
+) -> None:
+    program = USED.replace("300", str(records))
+    used = set(run("-c", program, folder=tmp_path).out.splitlines())
+    assert set(listed_kernels((*stages, *stages_of("balanced")))) <= used
 
 
 def test_quick_run_expects_no_annealing() -> None:

@@ -9,7 +9,7 @@ from microagg.kernels import principal_axes
 
 
 def covariances(seed: int) -> np.ndarray:
-    """Wide and narrow axes, equal ones, null ones, blocks that have nothing to do with each other."""
+    """Wide and narrow axes, equal ones, null ones, and blocks that are not correlated."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 40))
     points = rng.normal(size=(int(rng.integers(1, 60)), m)) * rng.lognormal(0.0, 3.0, m)

@@ -16,7 +16,9 @@ def chi_square(counts: np.ndarray) -> float:
 
 
 def highest_plausible(classes: int) -> float:
-    """Beyond this a chi-square with classes - 1 degrees of freedom is seen once in some ten million times."""
+    """Beyond this a chi-square with classes - 1 degrees of freedom is seen once in some ten million
+    times.
+    """
     freedom = classes - 1
     return freedom * (1 - 2 / (9 * freedom) + 5.2 * (2 / (9 * freedom)) ** 0.5) ** 3
 
@@ -57,7 +59,9 @@ def test_below_is_within_and_even(limit: int) -> None:
 
 
 def test_below_a_very_large_limit_has_no_remainder_bias() -> None:
-    """Each third of the numbers below 3·2^61 is as likely as the others; a plain remainder favours the lower ones."""
+    """Each third of the numbers below 3·2^61 is as likely as the others; a plain remainder favours
+    the lower ones.
+    """
     state = random.seeded("wide")
     counts = np.bincount([random.below(state, 3 << 61) >> 61 for _ in range(6000)], minlength=3)
     assert chi_square(counts) < highest_plausible(3)

@@ -36,7 +36,8 @@ def write_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_order, "sorted_bucket", lambda _: ROWS)
     holdings: Any = ["spill"]
     row_order.write_rows(
-        ThreadExecutor(1), lambda _: None, str(folder / "part"), "out.parquet", ROWS.schema, holdings, {}, 1, {}, {}, {}
+        ThreadExecutor(1), lambda _: None, str(folder / "part"), "out.parquet", ROWS.schema,
+        holdings, {}, 1, {}, {}, {}
     )  # fmt: skip
 
 

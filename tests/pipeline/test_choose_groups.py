@@ -77,7 +77,9 @@ def test_a_search_that_was_stopped_is_left_as_it_is() -> None:
 
 
 def test_of_two_that_lose_the_same_none_loses_less() -> None:
-    """Rounding of the sums is no difference; a larger one is, and a loss of 0 is less than any other."""
+    """Rounding of the sums is no difference; a larger one is, and a loss of 0 is less than any
+    other.
+    """
     cells = Cells.plain(np.arange(8.0).reshape(-1, 1), ["age"])
     space = Space.fit(cells, "none")
     pairs, halves, all_apart = (

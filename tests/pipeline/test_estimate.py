@@ -1,4 +1,6 @@
-"""Estimates of a search: from samples that are smaller than the table wherever it is larger than the first of them."""
+"""Estimates of a search: from samples that are smaller than the table wherever it is larger than
+the first of them.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 import microagg as ma
 from microagg.pipeline.exposure import ExposureCounter
 
-ROUNDS = 100
+ROUNDS, USUAL = 100, 20
 
 
 def made_up_table(rng: np.random.Generator) -> pd.DataFrame:
@@ -39,7 +39,13 @@ def counts(table: pd.DataFrame, columns: list[str], k: int) -> tuple[int, int]:
     return int((sizes == 1).sum()), int(sizes[sizes < k].sum())
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(USUAL),
+        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(USUAL, ROUNDS)),
+    ],
+)
 def test_it_counts_what_pandas_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = made_up_table(rng)

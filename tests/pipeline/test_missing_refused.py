@@ -1,4 +1,6 @@
-"""missing="error" in memory and out of core: missing values are refused with their counts, special codes are none."""
+"""missing="error" in memory and out of core: missing values are refused with their counts, special
+codes are none.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import pytest
 import microagg as ma
 from microagg.pipeline import preview as module
 from microagg.pipeline.preparation import open_table, prepare
-from microagg.pipeline.preview import DETAILED, Previewer, _Blocks, chances_by_size
+from microagg.pipeline.preview import DETAILED, Previewer
+from microagg.pipeline.preview_blocks import PreviewBlocks, chances_by_size
 
 RECORDS = 60_000
 
@@ -110,7 +111,7 @@ def test_chances_are_a_fixed_number_of_draws() -> None:
 
 def test_each_block_is_drawn_as_often_as_its_chance_says() -> None:
     scatter = np.array([1.0, 2.0, 3.0, 4.0, 30.0])
-    blocks = _Blocks([np.arange(1)] * 5, scatter)
+    blocks = PreviewBlocks([np.arange(1)] * 5, scatter)
     chances = chances_by_size(scatter, 3)
     drawn = np.zeros(5)
     rounds = 2000
@@ -145,3 +146,14 @@ def test_columns_by_themselves_are_previewed_as_a_whole(monkeypatch) -> None:
         k=4, quasi=["age", "income"], rest="drop", seed=1, method="individual-ranking"
     )
     assert ma.preview(table, settings).blocks == 0
+
+
+def test_steps_end_with_the_time_and_the_loss_for_other_k() -> None:
+    table = ma.datasets.persons(200)
+    settings = ma.Settings.of(k=4, quasi=["age", "income"], rest="drop", seed=1)
+    previewer = Previewer(prepare(open_table(table, settings)))
+    steps = [previewer.step(number, (3, 500, 10)) for number in range(6)]
+    assert [step.is_last for step in steps] == [False] * 5 + [True]
+    assert steps[0].preview.seconds is None
+    assert (steps[2].preview.seconds or 0) > 0
+    assert steps[5].strip == {k: previewer.preview(k).loss for k in (3, 10)}  # 500 is impossible

@@ -1,4 +1,6 @@
-"""Notes on groups that share one confidential value are the same in memory and out of core, gaps included."""
+"""Notes on groups that share one confidential value are the same in memory and out of core, gaps
+included.
+"""
 
 from __future__ import annotations
 

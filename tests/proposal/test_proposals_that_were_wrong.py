@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.proposal.proposal import MOST_COLUMNS, Proposal, propose_for_file
+from microagg.proposal.proposal import Proposal, propose_for_file
+from microagg.proposal.question import MOST_COLUMNS
 from microagg.table.columns.profile import profile_column
 from microagg.table.settings_text import DECIDE
 
@@ -148,10 +149,13 @@ def test_a_question_that_is_answered_with_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        ("Hauptstraße 5", True), ("Main Street 12b", True), ("12 Elm Street", True), ("221b Baker St.", True), ("5 rue de la Paix", True),
+        ("Hauptstraße 5", True), ("Main Street 12b", True), ("12 Elm Street", True),
+        ("221b Baker St.", True), ("5 rue de la Paix", True),
         ("Calle de Alcalá 48", True), ("Am Lindenweg 7", True), ("Elm Street No. 5", True),
-        ("keep the streets clean 24 hours", False), ("more than 3 of the streets are unsafe", False), ("2 streets away", False),
-        ("via e-mail within 3 days", False), ("on the road more than 10 hours", False), ("1 st class", False),
+        ("keep the streets clean 24 hours", False),
+        ("more than 3 of the streets are unsafe", False), ("2 streets away", False),
+        ("via e-mail within 3 days", False), ("on the road more than 10 hours", False),
+        ("1 st class", False),
     ],
 )  # fmt: skip
 def test_texts_that_are_addresses(text: str, address: bool) -> None:

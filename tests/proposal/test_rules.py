@@ -13,7 +13,8 @@ from microagg.table.schema import Role
 
 @pytest.mark.parametrize(
     "name",
-    ["name", "Last Name", "lastName", "E-Mail", "Straße", "prénom", "apellido_1", "IBAN", "passport.no", "Nazwisko", "Telefon"],
+    ["name", "Last Name", "lastName", "E-Mail", "Straße", "prénom", "apellido_1", "IBAN",
+     "passport.no", "Nazwisko", "Telefon"],
 )  # fmt: skip
 def test_names_that_say_so_whatever_the_values(name: str) -> None:
     assert may_name_people(pa.table({name: [1, 1, 1]}), [name]) == [name]

@@ -1,4 +1,6 @@
-"""Local search against brute force: what comes out is valid, never worse, and no move that was to be found is left."""
+"""Local search against brute force: what comes out is valid, never worse, and no move that was to
+be found is left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repair by merging: what comes out keeps the promise, and is made of whole groups of what went in."""
+"""Repair by merging: the result keeps the promise, and consists of whole groups of the input."""
 
 from __future__ import annotations
 
@@ -68,12 +68,14 @@ def test_the_cheapest_union_that_helps_is_chosen():
         points, 2, confidential=attributes, accept=Guarantees.of(l=2).accept(attributes)
     )
     labels = np.repeat(np.arange(4, dtype=np.int32), 2)
-    # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has not
+    # 2 merges with 3 at first, for 0.25; then 1 with both of them, for it needs a value that 0 has
+    # not
     assert repair(problem, labels).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
 
 
 def merged_by_hand(problem: Problem, labels: np.ndarray) -> list[set[int]]:
-    """The rules of `repair`, one by one: every failing group wishes for another, and the cheapest wish comes first.
+    """The rules of `repair`, one by one: every failing group wishes for another, the cheapest wish
+    comes first.
 
     A wish is looked at again only when its turn comes and the group that it is about has changed.
     """

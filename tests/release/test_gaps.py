@@ -163,7 +163,8 @@ def written(path: Path) -> Path:
     for i in range(60):
         age = rng.choice(["", "NA", "97", *map(str, rng.integers(18, 90, 7))])
         lines.append(
-            f"{age},{rng.choice(['A', 'B', 'NA', ''])},{rng.choice(['low', 'mid', 'high', ''])},{rng.integers(1, 10)},2001-03-{1 + i % 28:02d}"
+            f"{age},{rng.choice(['A', 'B', 'NA', ''])},{rng.choice(['low', 'mid', 'high', ''])},"
+            f"{rng.integers(1, 10)},2001-03-{1 + i % 28:02d}"
         )
     path.write_text("\n".join([*lines, ""]), "utf-8")
     return path

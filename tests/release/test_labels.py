@@ -255,8 +255,10 @@ def test_labels_that_lie_there_are_replaced_or_emptied(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b'{"microagg": "labels", "format": 1}', b'{"microagg": "labels", "format": 1, "columns": {"age": 3}}',
-     b'{"microagg": "labels", "format": 1, "columns": {"age": {"values": [[[], "x"]]}}}', b"\xff\xfe", b"[" * 100_000,
+    [b"", b"{", b"[]", b'{"microagg": "labels", "format": 1}',
+     b'{"microagg": "labels", "format": 1, "columns": {"age": 3}}',
+     b'{"microagg": "labels", "format": 1, "columns": {"age": {"values": [[[], "x"]]}}}',
+     b"\xff\xfe", b"[" * 100_000,
      b'{"microagg": "labels", "format": 1, "columns": {"age": {"measure": "canary"}}}'],
 )  # fmt: skip
 def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes) -> None:

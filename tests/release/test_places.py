@@ -170,8 +170,10 @@ def test_clean_leaves_alone_what_is_in_use_and_what_is_not_ours(tmp_path: Path) 
     [
         "no journal",
         '{"moves": [{"place": 1}]}',
-        json.dumps({"moves": [{"place": "../in.csv", "part": "x", "backup": "y", "replaces": True, "digest": "z"}]}),
-        json.dumps({"moves": [{"place": "in.csv", "part": ".00c0ffee00c0ffee.in.csv.part", "digest": "z",
+        json.dumps({"moves": [{"place": "../in.csv", "part": "x", "backup": "y", "replaces": True,
+                               "digest": "z"}]}),
+        json.dumps({"moves": [{"place": "in.csv", "part": ".00c0ffee00c0ffee.in.csv.part",
+                               "digest": "z",
                                "backup": ".00c0ffee00c0ffee.in.csv.old", "replaces": True}]}),
         "[" * 100_000,
     ],

@@ -141,7 +141,8 @@ def test_a_public_manifest_tells_nothing_of_the_original(tmp_path: Path) -> None
     } | (set(public) & {"dialect"})
     assert public["output"] == {"file": "out.csv"}
     assert public["guarantee"]["units"] == {
-        "every_class": "has records of 3 or more different units and has no unit with more than half of "
+        "every_class": "has records of 3 or more different units and has no unit with more than "
+        "half of "
         "its records"
     }
     assert set(public["roles"]) == {"age", "w", "area", "ill"}

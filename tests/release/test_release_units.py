@@ -79,7 +79,8 @@ def test_what_everybody_is_told_follows_from_the_settings(tmp_path: Path) -> Non
     assert "home" not in public
     told = json.loads(public)["guarantee"]["units"]
     assert told == {
-        "every_class": "has records of 4 or more different units and has no unit with more than half of "
+        "every_class": "has records of 4 or more different units and has no unit with more than "
+        "half of "
         "its records"
     }
     assert inside["settings"]["unit"] == "home"

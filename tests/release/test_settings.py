@@ -296,7 +296,7 @@ class TestRepeatingOlderManifests:
 
 
 def test_settings_that_tell_of_the_original_table_alone_are_not_public() -> None:
-    """Left-out columns, the shuffling, the files of the data holder; all else says what was done."""
+    """Left-out columns, shuffling and files of the data holder; all else says what was done."""
     internal = set(Settings.parameters()) - set(Settings.public_names())
     assert internal == {
         "accept_risk",

@@ -193,7 +193,8 @@ def test_numbers_of_text_files_are_values_on_a_cluster_too(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
-        f"{20 + 7 * j % 51},{j % 90}.0,{'NA' if j % 9 == 0 else j % 4},{j % 2 == 0},{'NA' if j % 7 == 0 else chr(34) + 'flu' + chr(34)}"
+        f"{20 + 7 * j % 51},{j % 90}.0,{'NA' if j % 9 == 0 else j % 4},{j % 2 == 0},"
+        f"{'NA' if j % 7 == 0 else chr(34) + 'flu' + chr(34)}"
         for j in range(1300)
     ]
     text = tmp_path / "in.csv"
@@ -607,7 +608,8 @@ def test_places_are_tried_by_every_worker(tmp_path: Path, client: Any) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "says"),
-    [("local:0", "asked for as local:4"), ("localhost", "asked for as"), ("nowhere", "must be"), (4, "must be"),
+    [("local:0", "asked for as local:4"), ("localhost", "asked for as"), ("nowhere", "must be"),
+     (4, "must be"),
      ("tcp://127.0.0.1:1", "no scheduler at")],
 )  # fmt: skip
 def test_engines_that_cannot_be_used(

@@ -251,7 +251,8 @@ class Watch:
 if __name__ == "__main__":
     table = np.random.default_rng(2).normal(size=(40, 3))
     methods = sys.argv[2].split(",")
-    compare(table, ks=[2, 3, 7], methods=methods, state=sys.argv[1], jobs=int(sys.argv[3]), progress=Watch())
+    state, jobs = sys.argv[1], int(sys.argv[3])
+    compare(table, ks=[2, 3, 7], methods=methods, state=state, jobs=jobs, progress=Watch())
 """
 
 
@@ -615,7 +616,10 @@ def test_without_matplotlib_it_is_said_what_to_do(tmp_path: Path) -> None:
 def test_census_killed_half_way_ends_with_the_same_table(
     reference_data: Path, tmp_path: Path
 ) -> None:
-    methods = "mdav,mdav2k,v-mdav,cbfs,max-distance,mhm-mdav,mhm-npn,axis-pca,individual-ranking,ps-meansort"
+    methods = (
+        "mdav,mdav2k,v-mdav,cbfs,max-distance,mhm-mdav,mhm-npn,axis-pca,individual-ranking,"
+        "ps-meansort"
+    )
     script = SCRIPT.replace("np.random.default_rng(2).normal(size=(40, 3))", "sys.argv[4]").replace(
         "ks=[2, 3, 7]", "ks=[3, 5, 10]"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import shlex
 import stat
 import zipfile
@@ -124,6 +125,42 @@ def test_exposure_follows_the_roles(released: Any, people: Path) -> None:
     for sentence in ma.exposure(people, settings).sentences:
         assert sentence.replace("'", "&#39;") in without
     released.session.choices = before
+
+
+def test_a_column_that_may_name_people_is_noted_when_it_is_kept(released: Any) -> None:
+    columns = [column["name"] for column in released.session.opened["columns"]]
+    before = dict(released.session.choices)
+    mail = columns.index("e_mail")
+    left_out = released.client.post("/columns/exposure", data={f"role-{mail}": "identifier"}).text
+    kept = released.client.post("/columns/exposure", data={f"role-{mail}": "keep"}).text
+    assert "e_mail" not in left_out
+    assert "&#39;e_mail&#39; is released unchanged and may name people" in kept
+    released.session.choices = before
+
+
+def test_settings_are_explained_with_the_numbers_of_the_table(released: Any) -> None:
+    page = released.client.get("/protection").text
+    fragment = released.client.post("/protection/preview", data=released.fields({"k": "4"})).text
+    facts = re.findall(r'<p data-fact="(\w+)">(.*?)</p>', fragment)
+    assert {name for name, _ in facts} >= {"k", "l", "t", "method"}
+    for name, sentence in facts:
+        assert f'data-fact-of="{name}"' in page
+        assert sentence.endswith(".")
+    assert "of 200 records" in dict(facts)["k"]
+
+
+def test_the_strip_shows_the_loss_for_other_k(released: Any) -> None:
+    form = released.fields({"k": "4"})
+    steps: list[str] = []
+    addresses = ["/protection/preview"]
+    while addresses:
+        steps.append(released.client.post(addresses[0], data=form).text)
+        addresses = re.findall(r'data-next="(.*?)"', steps[-1])
+    assert len(steps) == 7
+    fragment = steps[-1]
+    assert "<caption>" not in steps[0]
+    assert re.findall(r'<th scope="row">(\d+)</th>', fragment)[:4] == ["3", "5", "10", "25"]
+    assert "Expected time for this table" in fragment
 
 
 def test_every_setting_has_a_place(released: Any) -> None:

@@ -25,7 +25,8 @@ TOOLS = ("ruff", "pyright", "import-linter")
 def lowest(project: dict[str, object]) -> list[str]:
     """One line for each dependency: `name==lowest`.
 
-    >>> lowest({"dependencies": ["numpy>=1.26"], "optional-dependencies": {"plots": ["matplotlib>=3.8"], "test": ["pytest>=8"]}})
+    >>> extras = {"plots": ["matplotlib>=3.8"], "test": ["pytest>=8"]}
+    >>> lowest({"dependencies": ["numpy>=1.26"], "optional-dependencies": extras})
     ['numpy==1.26', 'matplotlib==3.8']
     """
     wanted: list[str] = list(project["dependencies"])  # type: ignore[call-overload]
@@ -41,10 +42,12 @@ def tools(project: dict[str, object]) -> list[str]:
     """What the tests themselves need: all of the test extra, but what checks the code without
     running it.
 
-    >>> tools({"optional-dependencies": {"test": ["microagg[all]", "pytest>=8", "ruff>=0.6", "pyright[nodejs]>=1.1"]}})
+    >>> test = ["microagg[all]", "pytest>=8", "ruff>=0.6", "pyright[nodejs]>=1.1"]
+    >>> tools({"optional-dependencies": {"test": test}})
     ['pytest>=8']
     """
-    extra: list[str] = project["optional-dependencies"]["test"]  # type: ignore[index]  what TOML holds is an object to a type checker
+    # what TOML holds is an object to a type checker
+    extra: list[str] = project["optional-dependencies"]["test"]  # type: ignore[index]
     return [each for each in extra if re.split(r"[\[<>=]", each)[0] not in ("microagg", *TOOLS)]
 
 

@@ -85,7 +85,8 @@ def sheet_of(*rows: str) -> str:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     return (
         "<worksheet "
-        f'xmlns="{main}"><sheetData>{"".join(f"<row>{row}</row>" for row in rows)}</sheetData></worksheet>'
+        f'xmlns="{main}"><sheetData>{"".join(f"<row>{row}</row>" for row in rows)}</sheetData>'
+        "</worksheet>"
     )
 
 

@@ -45,8 +45,10 @@ def test_what_a_cap_may_be(given: Any, parsed: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [5, "income", ["income"], {"income": None}, {"income": True}, {"income": "much"}, {"income": "nan"}, {"income": (1, 2, 3)},
-     {"income": "0%"}, {"income": "100%"}, {"income": "40%"}, {"income": ("60%", None)}, {"income": (5, 5)}, {"": 5},
+    [5, "income", ["income"], {"income": None}, {"income": True}, {"income": "much"},
+     {"income": "nan"}, {"income": (1, 2, 3)},
+     {"income": "0%"}, {"income": "100%"}, {"income": "40%"}, {"income": ("60%", None)},
+     {"income": (5, 5)}, {"": 5},
      {"income": float("inf")}, {"income": ()}, ["a=1", "a=2"], {"income": {"high": 3}}, b"a=1"],
 )  # fmt: skip
 def test_what_it_may_not_be(given: Any) -> None:

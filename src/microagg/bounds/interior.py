@@ -60,6 +60,15 @@ def _transposed_times(starts, rows, values, y):
     return result
 
 
+@kernel
+def _inner(x, z):
+    """The sum of products, in one order: that of a BLAS hangs on its number of threads."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * z[j]
+    return total
+
+
 def _longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     shrinking = dx < 0.0
     if not shrinking.any():
@@ -100,8 +109,8 @@ def solve_interior(
     for _ in range(MOST_ITERATIONS):
         primal = right - _times(starts, rows, values, x, count)
         dual = costs - _transposed_times(starts, rows, values, y) - z
-        mu = float(x @ z) / size
-        cost, value = float(costs @ x), float(right @ y)
+        mu = _inner(x, z) / size
+        cost, value = _inner(costs, x), _inner(right, y)
         if (
             float(np.abs(primal).max()) < 1e-3 * tolerance * gap_scale
             and float(np.abs(dual).max()) < 1e-9 * (1.0 + float(np.abs(costs).max()))
@@ -120,7 +129,7 @@ def solve_interior(
 
         dx, dy, dz = direction(-x * z)
         along_x, along_z = _longest_step(x, dx), _longest_step(z, dz)
-        reached = float((x + along_x * dx) @ (z + along_z * dz)) / size
+        reached = _inner(x + along_x * dx, z + along_z * dz) / size
         centring = (reached / mu) ** 3
         dx, dy, dz = direction(centring * mu - x * z - dx * dz)
         along_x, along_z = STEP * _longest_step(x, dx), STEP * _longest_step(z, dz)
@@ -128,14 +137,14 @@ def solve_interior(
         if not all(np.isfinite(values_of).all() for values_of in later):
             break  # no direction is left that numbers can express; what was reached stands
         x, y, z = later
-    return InteriorSolution(float(costs @ x), float(right @ y), x, y, False)
+    return InteriorSolution(_inner(costs, x), _inner(right, y), x, y, False)
 
 
 def _positive_start(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mehrotra's way to a start in which all is positive."""
     x = x + max(-1.5 * float(x.min()), 0.0)
     z = z + max(-1.5 * float(z.min()), 0.0)
-    product = float(x @ z)
+    product = _inner(x, z)
     if product <= 0.0:
         return x + 1.0, z + 1.0
     return x + 0.5 * product / float(z.sum()), z + 0.5 * product / float(x.sum())

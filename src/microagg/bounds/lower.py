@@ -11,16 +11,17 @@ import numpy as np
 from microagg.bounds.bound import CUT, ENUMERATED, Bound, Cut, bound_from, total_squares
 from microagg.bounds.columns import NEIGHBOURS, TOLERANCE, Budget, ColumnGeneration
 from microagg.bounds.groups import costs_of_groups
+from microagg.bounds.large import NEIGHBOURS as NEIGHBOURS_OF_MANY
+from microagg.bounds.large import LargeProgram
 from microagg.bounds.listening import Listener
 from microagg.bounds.neighbours import SCANNED, nearest_others
-from microagg.bounds.parts import PartPrices
 from microagg.kernels import sums
 from microagg.kernels.cut import optimal_cut
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
 
-LARGE = 6_000  # more records get linear programs over parts: one holds four matrices of 8 n^2 bytes
+LARGE = 6_000  # more records get no factor and no matrices of all pairs: four of 8 n^2 bytes
 LARGEST = 50_000  # more records get no linear program
 LARGEST_K = 20  # nor does a larger k: its groups are too many to be priced
 ROUNDS = 1000
@@ -39,7 +40,8 @@ def lower_bound(
     """Return a proven lower bound on the SSE of every partition into groups of at least k.
 
     The bound rises with time, up to a limit at or slightly below the loss of the best partition.
-    Above 6,000 records it comes from parts of them, and is there at the end only. Above 50,000
+    Above 6,000 records it comes from prices that are nearly optimal, without cuts, and is there at
+    the end only. Above 50,000
     records, or a k of 20, it is an instant one from the nearest neighbours, some 30 % too low,
     whatever the time. Where the optimum is known at once (one varying column, or fewer than 2k
     records), it is the bound, and the time is spent on a certificate that lets others verify it.
@@ -146,7 +148,7 @@ class Proof:
         self._budget = budget
         self.sst = total_squares(points)
         self.generation: ColumnGeneration | None = None
-        self.parts: PartPrices | None = None
+        self.large: LargeProgram | None = None
         self._pi = np.zeros(len(points))
         self._method = "instant"
         self._steps = 0
@@ -164,7 +166,7 @@ class Proof:
         centred = self.points - sums.mean_of(self.points, np.arange(n))
         large = n > LARGE or k > LARGEST_K
         none = n > LARGEST or k > LARGEST_K
-        m = min(n - 1, 2 * k if large else NEIGHBOURS * k)
+        m = min(n - 1, (NEIGHBOURS_OF_MANY if large else NEIGHBOURS) * k)
         stop = self.listener if n > SCANNED else None  # a few seconds are given to it in any case
         near, records, complete = nearest_others(centred, m, stop)
         self._pi = near[:, : k - 1].sum(axis=1) / (2 * k)
@@ -175,16 +177,14 @@ class Proof:
         self._unit = max(mean_price, 1e-12 * self._unit)
         scaled = np.ascontiguousarray(centred / np.sqrt(self._unit))
         if large:
-            near /= self._unit
-            instant = self._pi / self._unit
-            self.parts = PartPrices(scaled, k, near, records, instant)
+            self.large = LargeProgram(scaled, k, records, self._pi / self._unit)
             return
         self.generation = ColumnGeneration(scaled, k, near / self._unit, records, self._budget)
 
     @property
     def value(self) -> float:
         """The SSE that is proven so far, tolerances aside."""
-        source = self.generation or self.parts
+        source = self.generation or self.large
         return float(np.sum(self._pi)) if source is None else source.value * self._unit
 
     @property
@@ -201,13 +201,12 @@ class Proof:
     def step(self) -> None:
         """One round of work."""
         self._steps += 1
-        source = self.generation or self.parts
+        source = self.generation or self.large
         if source is None:
             self.finished = True
             return
         source.step(self.listener)
-        limit = ROUNDS if self.parts is None else ROUNDS * len(self.points) // LARGE
-        self.finished = source.finished or self._steps >= limit
+        self.finished = source.finished or self._steps >= ROUNDS
 
     def checkpoint(
         self, il: float | None = None, done: int | None = None, total: int = ROUNDS
@@ -217,7 +216,8 @@ class Proof:
         if il is not None:
             gap = 100.0 * (il * self.sst / 100.0 / self.value - 1.0) if self.value > 0.0 else np.inf
             telling += f", loss {il:.4f} %, gap {max(gap, 0.0):.2f} %"
-        return self.listener.checkpoint(self._steps if done is None else done, total, telling)
+        done = min(self._steps, total) if done is None else done
+        return self.listener.checkpoint(done, total, telling)
 
     def bound(self, optimum: float | None = None, shown_by: str = ENUMERATED) -> Bound:
         """Return what is proven; `optimum` is the loss of a partition that has been shown to be the
@@ -236,9 +236,9 @@ class Proof:
             )
             cuts = [Cut(*fields) for fields in of_cuts]
             how = "columns and cuts" if penalties.any() else "columns"
-        elif self.parts is not None and self.parts.finished:
-            pi = (self.parts.pi - TOLERANCE / self.k) * self._unit
-            how = "parts"
+        elif self.large is not None and self.large.proven:
+            pi = (self.large.pi - TOLERANCE / self.k) * self._unit
+            how = "columns"
         if how == "one group":
             optimum = self.sst
         elif optimum is not None:

@@ -29,7 +29,7 @@ from microagg.cli import commands_studio
 # isort: split
 from microagg.cli.app import answer, app, error_document, wants_json
 from microagg.cli.commands_tables import NOT_SHARED
-from microagg.cli.messages import as_typed
+from microagg.cli.options import as_option
 from microagg.cli.watching import forget, warnings_as_notes, what_was_written
 from microagg.errors import MicroaggError, credentials_in, without_credentials
 
@@ -70,7 +70,7 @@ def _run_command() -> None:
         sys.stdout.flush()  # a full disk is met here, not after the last word
         sys.exit(code if isinstance(code, int) else 0)
     except MicroaggError as error:
-        _fail(as_typed(str(error)), error.exit_code, getattr(error, "document", None))
+        _fail(error.sentence.render(as_option), error.exit_code, getattr(error, "document", None))
     except WrongUse as error:
         _fail(" ".join(error.format_message().split()).rstrip(".") + ".", 2)
     except (KeyboardInterrupt, typer.Abort) as error:

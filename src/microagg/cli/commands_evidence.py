@@ -34,31 +34,42 @@ def attack(
     save: Annotated[
         Path | None, typer.Option(help="Write the results to this file (.json).")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the internal report of the release with a section on the attacks: "
+            "NAME.internal.html (.html, .md or .json)."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack a rerun of a release: singling out, linkability and inference, with a control group
     that was left out.
     """
     from microagg.cli import terminal
-    from microagg.studies.attacks.files import attack_file, save_results
+    from microagg.release.saving import report_paths
+    from microagg.studies.attacks.files import attack_file, check_results_place, save_results
 
-    watch(save)
+    watch(save, *(report_paths(report)[:1] if report is not None and report.name else ()))
+    if save is not None:
+        check_results_place(save)
     settings = Settings.of(**settled(typed_options, source, reading_options_in(typed_options)))
     with terminal.progress("attacking") as progress:
-        attacks, together = attack_file(
+        results = attack_file(
             source,
             settings,
             known=names_in(known),
             control_share=control_share,
             other=other,
+            report=report,
             progress=progress,
         )
     if save is not None:
-        save_results(save, attacks, together)
+        save_results(save, results)
     if as_json:
-        answer(attacks.as_data() | {"together": [part.as_data() for part in together]})
+        answer(results.as_data())
     else:
-        for text in (attacks, *together):
+        for text in (results.attacks, *results.together):
             print(text)
 
 

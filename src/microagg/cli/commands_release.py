@@ -12,6 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from microagg.cli.app import AsJson, CommandWithPanels, Dask, answer, app, print_text
+from microagg.cli.option_types import (
+    DryRun,
+    KeepOrder,
+    ManifestPath,
+    Memory,
+    PublicManifestPath,
+    ReportPath,
+    Resume,
+    Source,
+    SpillFolder,
+    Target,
+    Threads,
+)
 from microagg.cli.options import names_in, reading_options_in, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
@@ -26,82 +39,19 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="How much memory to use, such as 4GB; by default half of what is free. Parquet, "
-        "Arrow and text files of more than "
-        "500,000 records that need more are worked on in passes, with the same release. "
-        "All others are read and grouped as a "
-        "whole, whatever is said here; a note tells if that may take more.",
-    ),
-]
-SpillFolder = Annotated[
-    Path | None,
-    typer.Option(
-        help="The folder for what such passes set aside, for your eyes only until it goes; by "
-        "default that of the output."
-    ),
-]
-Threads = Annotated[
-    int | None, typer.Option(help="Number of threads; by default one per processor.")
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Go on from the blocks that a killed run had done, beyond memory."
-    ),
-]
-
 
 @app.command(cls=CommandWithPanels)
 @takes_settings()
 def anonymize(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help=f"The confidential table: {known_suffixes()}; - for csv on standard input."
-        ),
-    ],
-    written: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet "
-            f"parts; - for csv on standard output.",
-        ),
-    ],
+    source: Source,
+    written: Target,
     typed_options: dict[str, Any],
     threads: Threads = None,
-    keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Do not shuffle the rows.")
-    ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write two reports (.html, .md or .json): NAME.internal.html to keep, "
-            "NAME.public.html to publish."
-        ),
-    ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option(
-            help="With standard output: where to write the internal manifest, which repeats "
-            "the release."
-        ),
-    ] = None,
-    public_manifest: Annotated[
-        Path | None,
-        typer.Option(help="With standard output: where to write the manifest for everybody."),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Say what would be done, to which columns, in how much time; write nothing.",
-        ),
-    ] = False,
+    keep_order: KeepOrder = False,
+    report: ReportPath = None,
+    manifest: ManifestPath = None,
+    public_manifest: PublicManifestPath = None,
+    dry_run: DryRun = False,
     memory: Memory = None,
     spill: SpillFolder = None,
     resume: Resume = False,

@@ -43,10 +43,14 @@ def studio(
             print(f"Open this address in a browser; it works once:\n\n  {address}\n")
             print("Nothing leaves this machine. Ctrl-C ends the studio.", flush=True)
 
-    serve(
-        None if source is None else source.resolve(),
-        port=port,
-        limit=limit * 1_000_000,
-        demo=demo,
-        announce=announce,
-    )
+    try:
+        serve(
+            None if source is None else source.resolve(),
+            port=port,
+            limit=limit * 1_000_000,
+            demo=demo,
+            announce=announce,
+        )
+    except KeyboardInterrupt:  # the usual end
+        if not as_json:
+            print("\nThe studio has ended; its folder is removed.", flush=True)

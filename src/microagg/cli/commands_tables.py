@@ -42,6 +42,11 @@ Suppressed = Annotated[
         metavar="TEXT",
     ),
 ]
+State = Annotated[
+    Path | None,
+    typer.Option(help="Save finished results to this file, and resume from it after a stop."),
+]
+Plot = Annotated[Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")]
 Columns = Annotated[
     list[str] | None, typer.Option(help="Columns, comma-separated; may be repeated.")
 ]
@@ -184,13 +189,8 @@ def compare(
     seeds: Annotated[int, typer.Option(help="How many times to run each randomised method.")] = 1,
     jobs: Annotated[int, typer.Option(help="Number of processes to run at once.")] = 1,
     dask: Dask = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(help="Save finished results to this file, and resume from it after a stop."),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the map to this file: .png or .svg.")
-    ] = None,
+    state: State = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Anonymize a table with many methods and values of k, and show which lose least at which

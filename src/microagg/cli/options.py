@@ -235,14 +235,33 @@ def as_option(name: str, value: Any) -> str:
 
     >>> as_option("l", 2), as_option("exact", True), as_option("kinds", {"my zip": "numeric"})
     ('--l 2', '--exact', "--kind 'my zip=numeric'")
+    >>> as_option("na", ["…"]), as_option("writing", {"encoding": "utf-8"})
+    ('--na …', '--out-encoding utf-8')
     """
+    if name == "writing":
+        return " ".join(as_option(f"out_{option}", word) for option, word in value.items())
     flag = flag_of(name)
     if value is True:
         return flag
     if isinstance(value, Mapping):
         words = [f"{column}={word}" for column, word in value.items()]
-        return " ".join(f"{flag} {shlex.quote(word)}" for word in words)
-    return f"{flag} {shlex.quote(str(value))}"
+    elif isinstance(value, list | tuple):
+        return f"{flag} {_as_list(value)}"
+    else:
+        words = [str(value)]
+    return " ".join(f"{flag} {_as_word(word)}" for word in words)
+
+
+def _as_list(names: Sequence[str]) -> str:
+    from microagg.proposal.column_text import shell_list
+
+    return names[0] if list(names) == ["…"] else shell_list(names)
+
+
+def _as_word(text: str) -> str:
+    """Quote a text as a word of a shell; the … of an example needs no quotes."""
+    plain = text.replace("…", "x")
+    return text if shlex.quote(plain) == plain else shlex.quote(text)
 
 
 def reading_options_in(settings: dict[str, Any]) -> dict[str, Any]:

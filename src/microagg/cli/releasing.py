@@ -18,6 +18,7 @@ from microagg.release.manifest import manifest_paths
 from microagg.release.release import Release
 from microagg.release.saving import report_paths, report_places
 from microagg.release.settings import Settings
+from microagg.sentences import sentence
 
 STOPPED = 130
 LOST = "without --manifest the internal manifest is lost, so that nobody can repeat this release"
@@ -151,9 +152,8 @@ def _give_out(release: Release, path: Path, options: AnonymizeOptions) -> None:
             try:
                 release.report(report, public=public)
             except MicroaggError as error:
-                raise type(error)(
-                    f"{str(error).rstrip('.')}; the table was not given out."
-                ) from None
+                message = error.sentence.without_period()
+                raise type(error)(sentence(message, "; the table was not given out.")) from None
     hand_over(path, sys.stdout.buffer, manifest=options.manifest, public=options.public_manifest)
     with terminal.on_standard_error():
         show.release(release, None)

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from microagg.bounds.bound import OF_MIXED, Bound
 from microagg.cli import terminal
-from microagg.cli.messages import as_typed
 from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
@@ -47,8 +46,10 @@ def proposal(
     the sentence that ends the command.
     """
     terminal.out.print(proposed.as_rich_table())
-    for question in (*proposed.questions, *proposed.on_rules):
-        terminal.out.print(f"\n{as_typed(str(question))}")
+    for question in proposed.questions:
+        terminal.out.print(f"\n{question.render(as_option)}")
+    for text in proposed.on_rules:
+        terminal.out.print(f"\n{text}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
     terminal.out.print("\nRoles proposed from names, types and counts. If they are right, run:")

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from microagg.cli.messages import as_typed
+from microagg.cli.options import as_option
 from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning
+from microagg.sentences import rendered
 
 _before: dict[Path, object] = {}
 _verified: set[Path] = set()
@@ -68,7 +69,7 @@ def warnings_as_notes() -> Iterator[None]:
             if issubclass(category, SavingWarning | ReadingWarning | ClusterWarning):
                 from microagg.formatting import printable
 
-                note = f"note: {printable(as_typed(str(message)))}."
+                note = f"note: {printable(rendered(message, as_option))}."
                 if note not in shown or issubclass(category, SavingWarning):
                     print(note, file=sys.stderr)
                 shown.add(note)

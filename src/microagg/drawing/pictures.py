@@ -159,6 +159,33 @@ def draw_correlations(names: Sequence[str], matrix: np.ndarray, when: str) -> st
     return _drawn(draw, (4.6, 3.9), f"correlations {when}")
 
 
+def draw_intervals(
+    names: Sequence[str],
+    values: Sequence[float],
+    limits: Sequence[tuple[float, float]],
+    label: str,
+) -> str:
+    """Dots with whiskers, one below the other, in percent; a line at 0.
+
+    >>> draw_intervals(["linkability"], [0.02], [(0.01, 0.04)], "excess, %")[:4]
+    '<svg'
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        places = np.arange(len(names))[::-1]
+        low, high = 100.0 * np.array(limits).T
+        axes.hlines(places, low, high, color=AFTER, linewidth=1.5)
+        axes.plot(100.0 * np.array(values), places, "o", color=AFTER, markersize=5)
+        axes.axvline(0.0, color=INK, linewidth=0.8)
+        axes.set_yticks(places, [shortened(printable(name), 48) for name in names])
+        axes.set_ylim(-0.7, len(names) - 0.3)
+        axes.set_xlabel(label)
+        _calm(axes, along="x")
+
+    return _drawn(draw, (6.4, 0.8 + 0.28 * len(names)), label)
+
+
 def _calm(axes: Any, grid: bool = True, along: str = "y") -> None:
     for side in ("top", "right", "left", "bottom") if not grid else ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -33,6 +33,7 @@ from microagg.release.true_values import (
     single_categories,
 )
 from microagg.release.weighting import weighted, weighting_of
+from microagg.sentences import Assignment, sentence
 from microagg.table.aggregate import aggregated
 from microagg.table.aggregates import coarse_columns
 from microagg.table.columns.frames import column_facts, to_arrow
@@ -426,8 +427,11 @@ def check_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> No
     if settings.missing == "error" and gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise InputError(
-            f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say "
-            f"missing='group'."
+            sentence(
+                f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say ",
+                Assignment("missing", "group"),
+                ".",
+            )
         )
 
 

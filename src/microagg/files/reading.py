@@ -41,6 +41,7 @@ from microagg.files.text.locale_columns import (
 )
 from microagg.files.text.quoting import marked_missing
 from microagg.files.unpacking import any_size
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.cell_errors import check_value
@@ -172,9 +173,13 @@ def notes_on_dates(
             for name in dated
         ]
     return [
-        f"column {name!r} looks like dates, but was taken for categories; say how they "
-        f"are written, such as "
-        f"dates='%d.%m.%Y', or nominal=[{name!r}]"
+        sentence(
+            f"column {name!r} looks like dates, but was taken for categories; say how they are "
+            "written, such as ",
+            Assignment("dates", "%d.%m.%Y"),
+            ", or ",
+            Assignment("nominal", [name]),
+        )
         for name in table.column_names
         if name in quasi and name not in settings.kinds and looks_like_dates(table.column(name))
     ]

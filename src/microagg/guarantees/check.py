@@ -24,7 +24,8 @@ from microagg.table.columns.frames import open_frame, to_arrow
 from microagg.table.columns.labels import as_labels_say
 from microagg.table.confidential import attributes_of, units_of
 from microagg.table.kind_parameters import column_settings
-from microagg.table.parameters import ColumnName, K, Names
+from microagg.table.name_parameters import ColumnName, Names
+from microagg.table.parameters import K
 from microagg.table.patterns import expand_names
 from microagg.table.suggestions import describe_columns
 

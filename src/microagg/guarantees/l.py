@@ -26,6 +26,7 @@ from microagg.errors import InputError
 from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.tally import Tally, entropies, over_known, tops_and_tails
 from microagg.kernels import guarantee_tables
+from microagg.sentences import Assignment, sentence
 
 SLACK = 10 * guarantee_tables.CLOSE
 
@@ -56,8 +57,12 @@ class Diversity:
             )
         if (kind == "recursive") != (c is not None):
             raise InputError(
-                "diversity='recursive' needs c, and c needs diversity='recursive': give "
-                "both or neither."
+                sentence(
+                    Assignment("diversity", "recursive"),
+                    " needs c, and c needs ",
+                    Assignment("diversity", "recursive"),
+                    ": give both or neither.",
+                )
             )
         if c is not None and not _number(c) > 0.0:
             raise InputError("c must be a number greater than 0.")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.measures.measure import Pair
+from microagg.sentences import sentence
 from microagg.table.columns.distinct import number_of
 from microagg.table.columns.frames import to_arrow
 from microagg.table.columns.matrix_values import values_of
@@ -159,7 +160,7 @@ def _values(frame: nw.DataFrame[Any], names: Sequence[str], which: str) -> np.nd
     try:
         return values_of(frame, names)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(sentence(f"in the {which}, ", error)) from None
 
 
 def weights_of(frame: nw.DataFrame[Any], name: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -58,11 +58,13 @@ class Aggregation:
         `frame` and `cells` are the records before; `capped` are the same cells within the caps,
         where these are at hand; `numbers` are those of the groups in the whole table.
         """
-        settings = self.settings
+        settings, whole = self.settings, self.whole
+        if whole is not None and numbers is not None:
+            whole = replace(whole, group_numbers=numbers)
         return aggregated(
             self.capped(cells) if capped is None else capped, labels, how=settings.aggregates,
             precision=settings.precision, k=settings.k, seed=settings.seed or 0, space=self.space,
-            exact=cells, texts=texts_like(frame), whole=self.whole, numbers=numbers,
+            exact=cells, texts=texts_like(frame), whole=whole,
             weights=None if weighting is None else weighting.before, kept=self.kept,
         )  # fmt: skip
 

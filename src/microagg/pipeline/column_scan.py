@@ -20,6 +20,7 @@ from microagg.pipeline.column_stats import (
 )
 from microagg.pipeline.fit_space import FittedSpace
 from microagg.pipeline.value_counts import ValueHistogram
+from microagg.release.cells import refusal_of_gaps
 from microagg.release.settings import Settings
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.column_aggregate import WholeTable
@@ -185,11 +186,7 @@ def _check_gaps(columns: Sequence[ColumnEncoding], facts: Sequence[Facts]) -> No
     }
     gaps = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
     if gaps:
-        raise InputError(
-            f"quasi-identifiers are missing: {gaps}; fill them in, or say "
-            f"missing='group' to group such records with their "
-            "like or missing='drop' to leave them out."
-        )
+        raise InputError(refusal_of_gaps(gaps))
 
 
 def gaps_in(column: ColumnEncoding, facts: Facts) -> int:

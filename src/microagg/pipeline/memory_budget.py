@@ -28,6 +28,7 @@ from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.release.settings import Settings
 from microagg.release.strata import check_columnwise
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import bytes_of
 from microagg.table.encoder import RUN
 from microagg.table.schema import Role, Schema
@@ -204,8 +205,10 @@ def check_out_of_core(settings: Settings, schema: Schema | None = None) -> None:
     sampled = [name for name in settings.publish if name not in _exact(settings)]
     if sampled:
         raise OnlyInMemoryError(
-            f"publish={sampled[0]} is not supported out of core; give it more memory, or leave it "
-            "out."
+            sentence(
+                Assignment("publish", [sampled[0]]),
+                " is not supported out of core; give it more memory, or leave it out.",
+            )
         )
 
 

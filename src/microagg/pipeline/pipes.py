@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from microagg.errors import InputError, MicroaggError
+from microagg.errors import InputError, MicroaggError, reword
 from microagg.files.commit.overwrite_guard import check_other_kind
 from microagg.files.commit.writing import check_unwritable, write_text
 from microagg.release.manifest import is_manifest, manifest_paths
@@ -58,7 +58,7 @@ def private_files(
         try:
             yield source, output
         except MicroaggError as error:
-            error.args = (_named(str(error), folder),)
+            reword(error, lambda text: _named(text, folder))
             raise
 
 

@@ -11,7 +11,8 @@ a block has strays of a cluster whose others are elsewhere.
 
 from __future__ import annotations
 
-import math
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,19 +20,21 @@ import numpy as np
 
 from microagg.errors import MicroaggError
 from microagg.formatting import counted, number
+from microagg.guarantees.tally import distances, tally_of_part
 from microagg.kernels import random, sums
 from microagg.measures.loss.unchanged import same_cells
 from microagg.methods.method import Grouping
-from microagg.methods.parts import in_parts, records_by_label
+from microagg.methods.parts import in_parts
 from microagg.methods.registry import DEFAULT
 from microagg.pipeline.estimate import Estimate, search_estimate
 from microagg.pipeline.preparation import Prepared, open_table, prepare
+from microagg.pipeline.preview_blocks import PreviewBlocks
 from microagg.pipeline.run_method import run_method
 from microagg.pipeline.sources import is_open_file, is_path, read_source
-from microagg.problem.blocks import BlockTree, in_sample
 from microagg.release.cells import read_cells
 from microagg.release.settings import Settings
 from microagg.release.weighting import weighting_of
+from microagg.table.schema import Kind
 from microagg.table.variable import Cells
 
 MOST_AS_WHOLE = 20_000
@@ -43,13 +46,6 @@ DETAILED = {"blocks": 12, "block_records": 8_000}
 """Arguments of a more exact preview."""
 GROUPS_A_BLOCK = 40
 """A block has room for so many groups, or its borders would decide the loss."""
-LEAVES_A_BLOCK, MOST_LEAVES, SAMPLE_A_LEAF = 8, 2_000, 16
-"""Leaves that a block is joined from, at most so many in all, and records of the sample for each:
-the scatter within small leaves follows the error of groups; that of blocks may be distances between
-clusters.
-"""
-SMALLEST_BLOCK = 0.6
-"""Share of the wanted size that a block has at least."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +68,12 @@ class Preview:
     """Expected time of the search with the settings as they are; None if it is not known."""
     open_end: str = ""
     """Further time that cannot be estimated, in words."""
+    efforts: dict[str, float] = field(default_factory=dict)
+    """Expected seconds for each word of effort, of a method that has them."""
+    fewest_values: dict[str, int] = field(default_factory=dict)
+    """Least number of different values that a group has in each confidential column."""
+    largest_distance: dict[str, float] = field(default_factory=dict)
+    """Largest distance of a group from the table in each confidential column, as t limits it."""
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -85,6 +87,9 @@ class Preview:
             "changed": dict(self.changed),
             "seconds": self.seconds,
             "open_end": self.open_end,
+            "efforts": dict(self.efforts),
+            "fewest_values": dict(self.fewest_values),
+            "largest_distance": dict(self.largest_distance),
             "basis": self.basis,
         }
 
@@ -176,6 +181,16 @@ def preview(
     return Previewer(prepared).preview(blocks=blocks, block_records=block_records, timed=timed)
 
 
+@dataclass(frozen=True)
+class PreviewStep:
+    """State of a preview that becomes more exact while somebody looks."""
+
+    preview: Preview
+    strip: dict[int, float]
+    """Expected loss for other k."""
+    is_last: bool
+
+
 class Previewer:
     """Previews of one prepared table, for several k and sizes of blocks."""
 
@@ -186,7 +201,9 @@ class Previewer:
             read_cells(plan.frame, plan.schema, plan.settings) if plan.cells is None else plan.cells
         )
         self._total = plan.space.total(self._cells)
-        self._drawn: dict[int, _Blocks] = {}
+        self._drawn: dict[int, PreviewBlocks] = {}
+        self._previews: dict[tuple[int, int, int], Preview] = {}
+        self._times: dict[int, Estimate] = {}
 
     def preview(
         self,
@@ -198,26 +215,48 @@ class Previewer:
     ) -> Preview:
         """Return the preview for one k, by default that of the settings."""
         k = self._plan.settings.k if k is None else k
-        records = len(self._cells)
         method = self._plan.settings.chosen_method
         most = max(MOST_AS_WHOLE, NEARLY_ALL * blocks * block_records)
-        if records <= most or method.scope == "column":
-            preview = self._of_all(k)
-        else:
-            preview = self._of_blocks(k, blocks, max(block_records, GROUPS_A_BLOCK * k))
+        whole = len(self._cells) <= most or method.scope == "column"
+        sizes = (0, 0) if whole else (blocks, max(block_records, GROUPS_A_BLOCK * k))
+        if (k, *sizes) not in self._previews:
+            made = self._of_all(k) if whole else self._of_blocks(k, *sizes)
+            self._previews[k, *sizes] = made
+        preview = self._previews[k, *sizes]
         if not timed:
             return preview
-        time_needed = self._estimate(k)
-        return replace(preview, seconds=time_needed.seconds, open_end=time_needed.open_end)
+        if k not in self._times:
+            self._times[k] = self._estimate(k)
+        time_needed = self._times[k]
+        return replace(
+            preview, seconds=time_needed.seconds, open_end=time_needed.open_end,
+            efforts=dict(time_needed.efforts),
+        )  # fmt: skip
+
+    def step(self, number: int, others: Sequence[int]) -> PreviewStep:
+        """Return the preview after some steps: the first one, larger blocks, the time, other k.
+
+        What earlier steps computed is kept, so that nobody who changes a setting waits for more
+        than one step.
+        """
+        last = 2 + len(others)
+        size = {} if number == 0 else DETAILED
+        strip = {}
+        for k in others[: max(0, number - 2)]:
+            with contextlib.suppress(MicroaggError):  # not every k is possible
+                strip[k] = self.preview(k).loss
+        return PreviewStep(self.preview(**size, timed=number >= 2), strip, number >= last)
 
     def _of_all(self, k: int) -> Preview:
         """Return the preview from a quick search of all records."""
-        labels = self._search(np.arange(len(self._cells)), None, k).labels
-        error, changed = self._outcome(np.arange(len(self._cells)), labels, k)
+        rows = np.arange(len(self._cells))
+        labels = self._search(rows, None, k).labels
+        error, changed = self._outcome(rows, labels, k)
         shares = 100.0 * changed / len(self._cells)
         names = dict(zip(self._cells.names, shares.tolist(), strict=True))
         n = len(self._cells)
-        return Preview(k, n, n, 0, self._percent(error), 0.0, names)
+        preview = Preview(k, n, n, 0, self._percent(error), 0.0, names)
+        return self._with_confidential(preview, rows, labels)
 
     def _of_blocks(self, k: int, blocks: int, block_records: int) -> Preview:
         """Return the preview from quick searches of blocks drawn by their scatter."""
@@ -237,21 +276,37 @@ class Previewer:
         weights = 1.0 / chances
         sizes = np.array([len(part) for part in parts])
         shares = 100.0 * (weights @ changed) / (weights @ sizes)
-        return Preview(
+        preview = Preview(
             k, len(self._cells), len(rows), len(parts), self._percent(float(weights @ errors)),
             self._percent(of_blocks.standard_error(chosen, chances, errors)),
             dict(zip(self._cells.names, shares.tolist(), strict=True)),
         )  # fmt: skip
+        return self._with_confidential(preview, rows, labels)
+
+    def _with_confidential(self, preview: Preview, rows: np.ndarray, labels: np.ndarray) -> Preview:
+        """Return a preview with what its groups have in common in confidential columns."""
+        if labels.ndim != 1:  # groups of each column
+            return preview
+        fewest, largest = {}, {}
+        for attribute in self._plan.attributes:
+            codes = attribute.codes
+            counts = tally_of_part(
+                codes[rows], labels, int(labels.max()) + 1, np.bincount(codes), attribute.known
+            )
+            nominal = attribute.kind is Kind.NOMINAL
+            fewest[attribute.name] = int(counts.distinct.min())
+            largest[attribute.name] = float(distances(counts, nominal=nominal).max())
+        return replace(preview, fewest_values=fewest, largest_distance=largest)
 
     def _percent(self, error: float) -> float:
         """Return the loss in percent of the total; nobody can lose more than all."""
         return min(100.0, 100.0 * error / self._total) if self._total > 0.0 else 0.0
 
-    def _blocks_of(self, block_records: int) -> _Blocks:
+    def _blocks_of(self, block_records: int) -> PreviewBlocks:
         if block_records not in self._drawn:
             strata = None if self._plan.strata is None else self._plan.strata.labels
             seed = self._plan.settings.seed or 0
-            self._drawn[block_records] = _Blocks.of(
+            self._drawn[block_records] = PreviewBlocks.of(
                 self._problem.points, block_records, strata, seed
             )
         return self._drawn[block_records]
@@ -299,95 +354,3 @@ class Previewer:
             settings.chosen_method, replace(self._problem, k=k), settings.params,
             seed=settings.seed or 0, refine=settings.refine,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """Compact blocks of all records, and the scatter of each."""
-
-    records: list[np.ndarray]
-    scatter: np.ndarray
-    """(blocks,): squared distances within its leaves, to which its error is about proportional."""
-
-    @staticmethod
-    def of(points: np.ndarray, largest: int, strata: np.ndarray | None, seed: int) -> _Blocks:
-        """Cut records into compact blocks of about `largest` at most, each within one stratum."""
-        regions = [np.arange(len(points))] if strata is None else records_by_label(strata)
-        blocks: list[np.ndarray] = []
-        scatter: list[float] = []
-        for region in regions:
-            inside = points if len(region) == len(points) else points[region]
-            tree = _small_leaves(inside, largest, seed)
-            leaves = tree.leaf_of(inside)
-            by_leaf = np.array([_scatter(inside[rows]) for rows in records_by_label(leaves)])
-            counts = np.bincount(leaves, minlength=len(tree))
-            joined = tree.joined(counts, math.ceil(SMALLEST_BLOCK * min(largest, len(region))))
-            blocks += [region[rows] for rows in records_by_label(joined[leaves])]
-            scatter += np.bincount(joined[: len(by_leaf)], by_leaf).tolist()
-        return _Blocks(blocks, np.array(scatter))
-
-    def draw(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the drawn blocks and the chance that each had to be drawn.
-
-        Blocks that would have a chance of 1 or more are always taken, the others systematically.
-        """
-        chances = chances_by_size(self.scatter, count)
-        order = random.permutation(random.seeded(seed, "preview blocks"), len(chances))
-        ends = np.cumsum(chances[order])
-        start = random.below(random.seeded(seed, "preview start"), 1 << 32) / float(1 << 32)
-        steps = np.arange(math.floor(ends[-1] + 1e-9)) + start
-        picked = np.unique(order[np.minimum(np.searchsorted(ends, steps), len(order) - 1)])
-        always = np.flatnonzero(chances >= 1.0)
-        chosen = np.union1d(picked, always)
-        return chosen, chances[chosen]
-
-    def standard_error(self, chosen: np.ndarray, chances: np.ndarray, errors: np.ndarray) -> float:
-        """Return the standard error of the estimated total of squared errors."""
-        drawn = chances < 1.0
-        count = int(drawn.sum())
-        if count < 2:
-            return 0.0
-        rest = np.setdiff1d(np.arange(len(self.scatter)), chosen[~drawn])
-        ratios = errors[drawn] / np.maximum(self.scatter[chosen[drawn]], 1e-300)
-        spread = float(np.std(ratios, ddof=1)) / math.sqrt(count)
-        return float(self.scatter[rest].sum()) * spread
-
-
-def _small_leaves(points: np.ndarray, largest: int, seed: int) -> BlockTree:
-    """Return a tree of which several leaves make up a block of about `largest` records."""
-    records = len(points)
-    leaf = max(largest // LEAVES_A_BLOCK, math.ceil(records / MOST_LEAVES), 1)
-    if records <= largest:
-        leaf = records
-    sample = in_sample(0, records, records, seed, SAMPLE_A_LEAF * math.ceil(records / leaf))
-    if not sample.any():
-        sample[:] = True
-    return BlockTree.fit(points[sample], records, leaf)
-
-
-def _scatter(points: np.ndarray) -> float:
-    """Return squared distances to the centroid, as they shrink if a leaf has more records."""
-    if not len(points):
-        return 0.0
-    squares = float(((points - points.mean(axis=0)) ** 2).sum())
-    return squares * float(len(points)) ** (-2.0 / points.shape[1])
-
-
-def chances_by_size(sizes: np.ndarray, count: int) -> np.ndarray:
-    """Return the chance of each block to be among `count`, in proportion to its size; at most 1.
-
-    >>> chances_by_size(np.array([1.0, 1.0, 2.0, 6.0]), 2).round(3).tolist()
-    [0.25, 0.25, 0.5, 1.0]
-    """
-    sizes = np.maximum(sizes, 1e-12 * max(float(sizes.sum()), 1e-300) / len(sizes))
-    chances = np.ones(len(sizes))
-    if count >= len(sizes):
-        return chances
-    free = np.ones(len(sizes), bool)
-    while True:
-        left = count - int((~free).sum())
-        chances[free] = left * sizes[free] / sizes[free].sum()
-        if left <= 0 or not (chances[free] >= 1.0).any():
-            return np.clip(chances, 1e-12, 1.0)
-        free &= chances < 1.0
-        chances[~free] = 1.0

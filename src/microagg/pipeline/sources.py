@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.errors import InputError, MicroaggError
+from microagg.errors import InputError, MicroaggError, reword
 from microagg.release.renaming import with_old_names
 from microagg.release.selecting import expand_patterns
 
@@ -118,7 +118,7 @@ def _copied(file: Any) -> Iterator[Path]:
         try:
             yield path
         except MicroaggError as error:
-            error.args = (str(error).replace(str(path), path.name),)
+            reword(error, lambda text: text.replace(str(path), path.name))
             raise
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from microagg.errors import InputError, MicroaggError, ReportError
+from microagg.errors import InputError, MicroaggError, ReportError, reword
 from microagg.files.chunks import files_of, is_in_parts
 from microagg.files.commit.overwrite_guard import BEGINNING
 from microagg.files.stats.sidecar import ENDING, sidecar_of
@@ -24,6 +24,7 @@ from microagg.release.manifest import manifest_paths
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
 from microagg.runtime.spill import SpillFolder
+from microagg.sentences import sentence
 
 INTERNAL = ".internal.json"
 MOST_EARLIER = 100
@@ -189,7 +190,10 @@ def _publish(staged: Path, target: Url) -> None:
             else "nothing of it has taken its place"
         )
         raise InputError(
-            f"{str(error).rstrip('.')}; the release is verified, but {how}: try again."
+            sentence(
+                error.sentence.without_period(),
+                f"; the release is verified, but {how}: try again.",
+            )
         ) from None
     finally:
         for part in sent:
@@ -203,10 +207,9 @@ def _named(staged: Path, target: Url) -> Iterator[None]:
     try:
         yield
     except MicroaggError as error:
-        message = (
-            str(error)
-            .replace(str(staged), str(target))
-            .replace(str(staged.parent), str(target.with_name("")))
+        folder = str(target.with_name(""))
+        reword(
+            error,
+            lambda text: text.replace(str(staged), str(target)).replace(str(staged.parent), folder),
         )
-        error.args = (message, *error.args[1:])
         raise

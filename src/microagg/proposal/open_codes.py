@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from microagg.proposal.proposal import ASKED, propose_for_file
+from microagg.proposal.proposal import propose_for_file
+from microagg.proposal.question import ASKED
 from microagg.table.patterns import expand_names
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
-from microagg.proposal.proposal import Proposal, Proposed, Question
+from microagg.proposal.proposal import Proposal, Proposed
+from microagg.proposal.question import Question
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.profile import MOST_IN_BLOCK, ColumnProfile, profile_column
 from microagg.table.schema import Kind, Role
 
@@ -33,55 +35,54 @@ TEXTS = {
     ),
     "money": (
         "Known to others, or confidential: {}? The names sound like money. As proposed "
-        "these are quasi-identifying, and a group shares one "
-        "amount; what is confidential instead is released as it is."
+        "these are quasi-identifying, and a group shares one amount; what is confidential "
+        "instead is released as it is."
     ),
     "amounts": (
         "Amounts, or numbers of persons: {}? Nearly every record has a whole number of "
-        "its own there. As proposed these are "
-        "quasi-identifying, and a group shares one number; what names a person or a "
-        "company should be an identifier."
+        "its own there. As proposed these are quasi-identifying, and a group shares one number; "
+        "what names a person or a company should be an identifier."
     ),
     "keys": (
         "Numbers or codes of persons, households or companies: {}? Their values repeat, "
-        "so one person may have several records. As proposed "
-        "these are left out, and k counts records; as unit, k counts persons or "
-        "companies; a code of something else can be quasi-identifying."
+        "so one person may have several records. As proposed these are left out, and k counts "
+        "records; as unit, k counts persons or companies; a code of something else can be "
+        "quasi-identifying."
     ),
     "blocks": (
         "Numbers of persons, households or companies: {}? Records with the same value "
-        "stand together. As proposed these are "
-        "quasi-identifying numbers; as unit, the column is left out and k counts persons "
-        "or companies."
+        "stand together. As proposed these are quasi-identifying numbers; as unit, the column is "
+        "left out and k counts persons or companies."
     ),
     "people": (
         "Names of persons: {}? The columns are called like persons, and hold a few "
         "different texts. As proposed they are left out."
     ),
     "other text": (
-        "Numbers with other text among them: {}? As proposed these are left out. If the "
-        "text means missing, name it with na; if it is a code "
-        "such as not applicable, with special."
+        "Numbers with other text among them: {}? As proposed these are left out. If the text "
+        "means missing, name it with na; if it is a code such as not applicable, with special."
     ),
-    "weight": (
-        "A sampling weight, or the weight of a body: {}? As proposed it is quasi-identifying."
-    ),
+    "weight": "A sampling weight, or the weight of a body: {}? As proposed it is "
+    "quasi-identifying.",
     "second weight": "A second sampling weight: {}? A release has one. As proposed it is left out; "
-    "it "
-    "could be quasi-identifying.",
+    "it could be quasi-identifying.",
     "gaps in the weight": "What is the weight of records that have none in {}? Fill it in, for "
-    "they are "
-    "refused.",
+    "they are refused.",
     "second unit": "Which unit is to be protected? {} could be one, too, and a release has one. As "
     "proposed it is left out.",
     "gaps in the unit": "Which unit have records that have none in {}? Fill it in, for they are "
     "refused.",
 }
 ADVICE = {
-    "codes": "If all of these columns hold codes, say nominal='asked'; if some do, nominal=['…'] "
-    "names those.",
+    "codes": sentence(
+        "If all of these columns hold codes, say ",
+        Assignment("nominal", "asked"),
+        "; if some do, ",
+        Assignment("nominal", ["…"]),
+        " names those.",
+    ),
     "weight": "Name it with weight instead of quasi if it is a sampling weight.",
-}
+}  # fmt: skip
 """Advice on how to answer in a call of `anonymize`."""
 ANSWERS = {
     "codes": ("numbers", "codes"),

@@ -21,7 +21,8 @@ from microagg.table.settings_text import (
 )
 
 if TYPE_CHECKING:
-    from microagg.proposal.proposal import Proposal, Proposed, Question
+    from microagg.proposal.proposal import Proposal, Proposed
+    from microagg.proposal.question import Question
 
 ABOUT = (
     "Settings of a release, proposed from names, types and counts. A proposal is no "

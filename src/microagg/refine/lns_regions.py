@@ -23,7 +23,7 @@ from microagg.problem.problem import Problem
 
 REGION = 1536  # records at most, where there are several regions
 LEAF = 8  # records that may lie in any order in memory
-REACH = 20  # how many near records a trial may look at
+REACH = 20  # how many near records a trial may look at; half of k, where that is more
 CUTS = (0.5, 0.36, 0.64, 0.43, 0.57)  # where regions are halved, from sweep to sweep
 GOLDEN = 0.6180339887498949  # its multiples, whole numbers left out, are spread evenly
 UNEVEN = 8  # entries of an average record in the table to draw records from
@@ -100,7 +100,8 @@ class RegionByDistances(Region):
         self._apart = distances_between(points[records[order]])
         length = min(n - 1, max(REACH, 4 * self._k))
         self._near, around = near_lists(self._apart, self._number, length, self._k)
-        self._reach = min(REACH, length)
+        # most of those nearest to a record are in its group: with a large k, few others are
+        self._reach = min(max(REACH, self._k // 2), length)
         self._masses = None if problem.weights is None else problem.weights[records[order]]
         if spread is None:
             spread = Spread.of(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.release.settings import Settings
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.frames import to_arrow
 from microagg.table.confidential import Attribute, attributes_of, units_of
@@ -107,11 +108,7 @@ def without_gaps(
         counts = {name: int(gaps[:, j].sum()) for j, name in enumerate(cells.names)}
         gap_counts = ", ".join(f"{count:,} in {name!r}" for name, count in counts.items() if count)
         if gap_counts:
-            raise InputError(
-                f"quasi-identifiers are missing: {gap_counts}; fill them in, or say "
-                f"missing='group' to group such records with their "
-                "like or missing='drop' to leave them out."
-            )
+            raise InputError(refusal_of_gaps(gap_counts))
         return frame, 0
     complete = np.asarray(~gaps.any(axis=1))
     dropped = int((~complete).sum())
@@ -121,6 +118,17 @@ def without_gaps(
     return frame.filter(list(map(bool, complete))), dropped
 
 
+def refusal_of_gaps(counts: str) -> Sentence:
+    """Return the sentence that refuses missing cells, with their counts by column."""
+    return sentence(
+        f"quasi-identifiers are missing: {counts}; fill them in, or say ",
+        Assignment("missing", "group"),
+        " to group such records with their like or ",
+        Assignment("missing", "drop"),
+        " to leave them out.",
+    )
+
+
 def check_few(dropped: int, records: int, k: int) -> None:
     """Raise where fewer than k records are left.
 
@@ -128,6 +136,10 @@ def check_few(dropped: int, records: int, k: int) -> None:
     """
     if dropped > records - k:
         raise InputError(
-            f"missing='drop' leaves {records - dropped:,} of {records:,} records, fewer "
-            f"than k; say missing='group' to keep them."
+            sentence(
+                Assignment("missing", "drop"),
+                f" leaves {records - dropped:,} of {records:,} records, fewer than k; say ",
+                Assignment("missing", "group"),
+                " to keep them.",
+            )
         )

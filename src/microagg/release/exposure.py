@@ -19,8 +19,6 @@ def exposure_of(released: pa.Table, schema: Schema, quasi_classes: Anonymity) ->
 
     `quasi_classes` are the classes of the quasi-identifiers, which the other columns split further.
 
-    `found` has the classes of the quasi-identifiers, which the others only split further.
-
     >>> from microagg.guarantees.k import anonymity
     >>> from microagg.table.schema import Column, Kind
     >>> table = pa.table({"age": [31, 31, 62, 62], "town": ["Rome", "Pisa", "Rome", "Rome"]})

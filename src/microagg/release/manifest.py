@@ -142,7 +142,10 @@ def _bound(search: SearchOutcome) -> dict[str, Any] | None:
     bound, gap = search.bound, search.gap
     if bound is None or gap is None:
         return None
-    return {"IL": bound.il, "optimal": bound.optimal, "gap": gap if math.isfinite(gap) else None}
+    known = {"IL": bound.il, "optimal": bound.optimal, "gap": gap if math.isfinite(gap) else None}
+    if bound.solver_optimal:
+        known |= {"optimal_by_solver": True, "certified_IL": bound.certified_il}
+    return known
 
 
 def _findings(anonymity: Anonymity) -> dict[str, Any]:

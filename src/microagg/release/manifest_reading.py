@@ -12,6 +12,7 @@ from microagg.errors import InputError
 from microagg.files.commit.journal import settle
 from microagg.release.manifest import FORMAT, OF_WHOLE_COLUMNS
 from microagg.release.settings import Settings
+from microagg.sentences import sentence
 from microagg.table.schema import Role
 
 LIKE_ONE = "its name ends in .internal.json, and it is written beside the output"
@@ -50,8 +51,11 @@ def settings_of(manifest: dict[str, Any], path: Path) -> Settings:
         if manifest.get("microagg") == microagg.__version__:
             raise
         raise InputError(
-            f"{path.name} has settings that this version does not know ({str(error).rstrip('.')}); "
-            f"install {version_of(manifest)}."
+            sentence(
+                f"{path.name} has settings that this version does not know (",
+                error.sentence.without_period(),
+                f"); install {version_of(manifest)}.",
+            )
         ) from None
 
 

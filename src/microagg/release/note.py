@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from microagg.formatting import listed
+from microagg.sentences import FormatSetting, as_argument
 
 Count = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
-FormatSetting = Callable[[str, Any], str]
-"""Writes a setting as its reader types it: as an argument in Python, as an option in a shell."""
 _LIST = re.compile(r"(?P<quoted>quoted)?(?P<separator>[,;])?(?P<most>\d+)?")
 
 
@@ -36,15 +35,6 @@ class Severity(StrEnum):
     """A risk: change a setting, or accept it knowingly."""
     STOP = "stop"
     """A release that is not to be published as it is."""
-
-
-def as_argument(name: str, value: Any) -> str:
-    """Write a setting as Python takes it.
-
-    >>> as_argument("l", 2), as_argument("kinds", {"zip": "numeric"})
-    ('l=2', "kinds={'zip': 'numeric'}")
-    """
-    return f"{name}={value!r}"
 
 
 @dataclass(frozen=True)

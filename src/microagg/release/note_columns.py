@@ -93,6 +93,20 @@ def naming_columns(profiles: Sequence[ColumnProfile]) -> tuple[dict[str, str], l
     return {name: reason for name, reason in reasons.items() if reason}, unique
 
 
+def notes_on_naming(profiles: Sequence[ColumnProfile]) -> list[Note]:
+    """Return the notes on columns that are to be released unchanged and could name somebody.
+
+    >>> frame = nw.from_native(pa.table({"phone": ["+49 30 1234567"]}), eager_only=True)
+    >>> [note.code for note in notes_on_naming([profile_column(frame, "phone")])]
+    ['could-name-somebody']
+    """
+    reasons, unique = naming_columns(profiles)
+    notes = [
+        make_note("could-name-somebody", [name], reason=reason) for name, reason in reasons.items()
+    ]
+    return [*notes, *([make_note("nearly-unique", unique)] if unique else [])]
+
+
 def index_may_name(table: Any) -> bool:
     """Return True if a pandas index could name people. It is never saved, but stays in memory.
 

@@ -13,7 +13,7 @@ FILE_NOTES = (
         "you released this table before with other groups, as {releases:quoted,5}; comparing both "
         "releases narrows down who a person is",
         "The same table was released before with other groups.",
-        "publish only one of them",
+        "publish only one of them; `microagg attack --with` measures what both give together",
     ),
     NoteEntry(
         "shared-records",
@@ -21,7 +21,7 @@ FILE_NOTES = (
         "most of these records are also in the table that was released as {releases:quoted,5}: "
         "comparing both releases narrows down who a person is",
         "Most records were released before as part of another table.",
-        "publish only one of them",
+        "publish only one of them; `microagg attack --with` measures what both give together",
     ),
     NoteEntry(
         "out-of-core",

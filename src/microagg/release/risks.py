@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.aggregates import AGGREGATES
-from microagg.table.parameters import MultiChoice
+from microagg.table.name_parameters import MultiChoice
 
 if TYPE_CHECKING:
     from microagg.release.settings import Settings
@@ -32,19 +33,22 @@ class Risk:
     means: str
     """What it risks, as the beginning of a sentence; see `meaning`."""
 
-    def meaning(self) -> str:
+    def meaning(self) -> Sentence:
         """Return the beginning of the sentence, with the aggregates that publish true values."""
         *first, last = (entry.name for entry in AGGREGATES.values() if entry.true_values_in)
-        return self.means.format(true_values=f"{', '.join(first)} or {last}")
+        names = f"{', '.join(first)} or {last}"
+        return sentence(self.means).changed(lambda part: part.format(true_values=names))
 
 
 RISKS = (
     Risk(
         "full-precision",
         lambda settings: settings.precision == "full",
-        "precision='full' releases exact means, so that whoever knows the others of a "
-        "group computes the last one's value to "
-        "the digit",
+        sentence(
+            Assignment("precision", "full"),
+            " releases exact means, so that whoever knows the others of a group computes the last "
+            "one's value to the digit",
+        ),
     ),
     Risk(
         "single-columns",
@@ -103,10 +107,11 @@ def check_unaccepted(settings: Settings, table_risks: Collection[str] = ()) -> N
         if _taken(risk, settings, table_risks) and risk.name not in settings.accept_risk
     ]
     if missing:
-        meanings = "; ".join(
-            f"{risk.meaning()} (accept_risk='{risk.name}' accepts that)" for risk in missing
+        meanings = (
+            sentence(risk.meaning(), " (", Assignment("accept_risk", risk.name), " accepts that); ")
+            for risk in missing
         )
-        raise InputError(f"{meanings}; nothing was written.")
+        raise InputError(sentence(*meanings, "nothing was written."))
 
 
 def with_risks_accepted(settings: Settings) -> Settings:

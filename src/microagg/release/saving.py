@@ -43,6 +43,7 @@ from microagg.release.manifest import (
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
 from microagg.release.strata import class_columns
+from microagg.sentences import sentence
 from microagg.table.columns.arrow import release_unused_memory, with_written_indices
 from microagg.table.columns.text_types import with_values
 from microagg.table.confidential import Attribute
@@ -299,7 +300,7 @@ def report_on_saved(release: Release, path: Path, target: Path, *, public: bool)
     try:
         release.report(path, public=public)
     except MicroaggError as error:
-        raise ReportError(f"{state}, but its report is not: {error}") from None
+        raise ReportError(sentence(f"{state}, but its report is not: ", error)) from None
     except MemoryError:
         raise ReportError(
             f"{state}, but there is not enough memory for the report {path}."

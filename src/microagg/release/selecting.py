@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.table.parameters import Names
+from microagg.table.name_parameters import Names
 from microagg.table.patterns import expand_names, is_pattern
 
 if TYPE_CHECKING:

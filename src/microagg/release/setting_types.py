@@ -11,7 +11,8 @@ from typing import Any
 
 from microagg.errors import InputError
 from microagg.table.declared import Declared, OptionForm
-from microagg.table.parameters import Flag, Names, Parameter
+from microagg.table.name_parameters import Names
+from microagg.table.parameters import Flag, Parameter
 
 SEARCHING = {
     "effort": "How hard the default method searches: quick, balanced, thorough, prove, or a number "

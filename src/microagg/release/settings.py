@@ -37,17 +37,9 @@ from microagg.table.kind_parameters import (
     SPECIAL,
     column_settings,
 )
+from microagg.table.name_parameters import ColumnName, Names
 from microagg.table.new_names import RENAME
-from microagg.table.parameters import (
-    Choice,
-    ColumnName,
-    Day,
-    Flag,
-    K,
-    Names,
-    OptionalInt,
-    ShortText,
-)
+from microagg.table.parameters import Choice, Day, Flag, K, OptionalInt, ShortText
 from microagg.table.rules import RULES
 from microagg.table.scales import SCALE
 from microagg.table.schema import REST, ColumnSettings, Role

@@ -19,6 +19,7 @@ from microagg.release.setting_types import FileOptions
 from microagg.release.settings import Settings
 from microagg.release.settings_base import BaseSettings
 from microagg.release.toml_lines import check_deep_keys, line_of
+from microagg.sentences import sentence
 from microagg.table.json_schemas import fits, kind_of, schema_of
 from microagg.table.parameters import Parameter
 from microagg.table.settings_text import (
@@ -198,7 +199,7 @@ class _Reader:
         try:
             return declared.parse(value if located is None else located(value, self._path.parent))
         except InputError as error:
-            self._refuse((name,), str(error))
+            self._refuse((name,), error.sentence)
 
     def _what_stands(self, value: Any) -> str:
         inside = " with other things in it" if isinstance(value, dict | list) else ""
@@ -321,9 +322,10 @@ class _Reader:
         table = f" in the table [{toml_key(*keys[:-1])}]" if len(keys) > 1 else ""
         self._refuse(keys, f"there is no {name!r}{table}; {hint}")
 
-    def _refuse(self, keys: tuple[str, ...], sentence: str) -> NoReturn:
+    def _refuse(self, keys: tuple[str, ...], what: str) -> NoReturn:
         line = line_of(self._text, keys)
-        raise InputError(f"{self._path.name}{'' if line is None else f', line {line}'}: {sentence}")
+        where = f"{self._path.name}{'' if line is None else f', line {line}'}: "
+        raise InputError(sentence(where, what))
 
 
 def _roles_in(settings: Mapping[str, Any]) -> dict[str, str]:

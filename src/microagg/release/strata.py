@@ -18,6 +18,7 @@ from microagg.release.cells import confidential_of, units_in
 from microagg.release.note_counts import strata_facts
 from microagg.release.note_facts import StrataFacts
 from microagg.release.settings import Settings
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.arrow import comparable, sorted_places
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.frames import to_arrow
@@ -82,9 +83,11 @@ def wrong_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> 
         raise InputError(_refusal(sizes, small, unable, settings))
     if wrong.all():
         raise InputError(
-            f"no stratum has k = {settings.k} records and can keep what is promised, so "
-            f"that small_strata='drop' would leave "
-            "nothing; ask for less, or for coarser strata."
+            sentence(
+                f"no stratum has k = {settings.k} records and can keep what is promised, so that ",
+                Assignment("small_strata", "drop"),
+                " would leave nothing; ask for less, or for coarser strata.",
+            )
         )
     return wrong
 
@@ -217,7 +220,9 @@ def _shortfalls(
     return np.zeros(int(labels.max()) + 1) if accept is None else accept.shortfalls(labels)
 
 
-def _refusal(sizes: np.ndarray, small: np.ndarray, unable: np.ndarray, settings: Settings) -> str:
+def _refusal(
+    sizes: np.ndarray, small: np.ndarray, unable: np.ndarray, settings: Settings
+) -> Sentence:
     """Return the sentence on strata that cannot be grouped, with counts and without names."""
     reasons = []
     for which, why in (
@@ -230,9 +235,10 @@ def _refusal(sizes: np.ndarray, small: np.ndarray, unable: np.ndarray, settings:
             reasons.append(
                 f"{strata} (with {records:,} records) {'has' if count == 1 else 'have'} {why}"
             )
-    return (
-        f"{' and '.join(reasons)}; put strata together, or say small_strata='drop' to leave "
-        f"these records out."
+    return sentence(
+        f"{' and '.join(reasons)}; put strata together, or say ",
+        Assignment("small_strata", "drop"),
+        " to leave these records out.",
     )
 
 

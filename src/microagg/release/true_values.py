@@ -15,6 +15,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.release.note_facts import TrueValueColumn
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.aggregates import AGGREGATES, aggregate_of
 from microagg.table.columns.distinct import number_of
 from microagg.table.schema import Kind
@@ -95,21 +96,25 @@ def check_near_unique(
             raise InputError(_refusal(variable, once, known))
 
 
-def _refusal(variable: Variable, once: int, known: int) -> str:
+def _refusal(variable: Variable, once: int, known: int) -> Sentence:
     name = variable.name
     levels = variable.levels[: _known_levels(variable)]
-    numbers = ""
+    numbers = sentence()
     if all(number_of(level) is not None for level in levels):
-        numbers = (
-            f"its values are numbers, so say kinds={{{name!r}: 'numeric'}} to release means; "
-            f"otherwise "
+        numbers = sentence(
+            "its values are numbers, so say ",
+            Assignment("kinds", {name: "numeric"}),
+            " to release means; otherwise ",
         )
-    return (
-        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur "
-        f"once, and groups would release such "
-        f"values of single records; {numbers}make it an identifier or leave it out, give "
-        f"it a hierarchy and "
-        f"aggregate={{{name!r}: 'generalise'}}, or accept that with accept_risk=['{TRUE_VALUES}']."
+    return sentence(
+        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur once, "
+        "and groups would release such values of single records; ",
+        numbers,
+        "make it an identifier or leave it out, give it a hierarchy and ",
+        Assignment("aggregate", {name: "generalise"}),
+        ", or accept that with ",
+        Assignment("accept_risk", [TRUE_VALUES]),
+        ".",
     )
 
 

@@ -21,6 +21,7 @@ from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.sentences import sentence
 from microagg.studies.assess_notes import notes_on_classes, notes_on_nodes, notes_on_units
 from microagg.studies.assessment import Assessment
 from microagg.studies.column_roles import (
@@ -45,9 +46,8 @@ from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
 from microagg.table.variable import Cells
 
 IN_ANOTHER_ORDER = (
-    "the records of the two tables are not in the same order ({why}), so nothing was "
-    "measured; match them by a column that "
-    "tells them apart (--key), or save the release with --keep-order."
+    "the records of the two tables are not in the same order ({why}), so nothing was measured; "
+    "match them by a column that tells them apart (--key), or save the release with --keep-order."
 )
 
 
@@ -155,8 +155,20 @@ def assess(
         known=known,
     )
     columns_as = column_settings(**column_options) if columns_as is None else columns_as
-    columns, columns_as = _read_columns(tables, columns_as)
     markers = parse_markers(suppressed)
+    return _assess_tables(tables, columns_as, markers, k, measures, progress)
+
+
+def _assess_tables(
+    tables: _Tables,
+    columns_as: ColumnSettings,
+    markers: tuple[str, ...],
+    k: int | None,
+    measures: Sequence[str] | None,
+    progress: Progress | None,
+) -> Assessment:
+    """Measure two matched tables, without the records that have suppressed cells."""
+    columns, columns_as = _read_columns(tables, columns_as)
     hidden = find_suppressed_records(
         tables.before,
         tables.after,
@@ -207,9 +219,7 @@ class _Tables:
 
 
 def _open_tables(original: Any, release: Any, *, quasi: Names, **roles: Any) -> _Tables:
-    """Open both tables, find their columns, and bring the release into the order of the
-    original.
-    """
+    """Open both tables, find their columns, and order the release as the original."""
     if isinstance(release, Release):
         quasi, release = names_of(quasi) or list(release.settings.quasi), release.to_arrow()
     before, after = _opened(original, "original"), _opened(release, "release")
@@ -297,7 +307,7 @@ def _cells(
     try:
         new, notes = cells_of_release(old, after, columns, options, markers)
     except InputError as error:
-        raise InputError(f"in the release, {error}") from None
+        raise InputError(sentence("in the release, ", error)) from None
     if all(
         cells.is_plain and not any(variable.unit or variable.origin for variable in cells.variables)
         for cells in (old, new)
@@ -314,15 +324,13 @@ def _cells_of_original(
             before, columns, special=options.special, na=options.na, hierarchies=options.hierarchy
         )
     except InputError as error:
-        raise InputError(f"in the original, {error}") from None
+        raise InputError(sentence("in the original, ", error)) from None
 
 
 def _retyped(
     after: nw.DataFrame[Any], quasi: Sequence[str], options: ColumnSettings
 ) -> nw.DataFrame[Any]:
-    """Return a release with numbers that were text because of suppressed cells beside them as
-    numbers.
-    """
+    """Return a release with columns that suppressed cells made text as numbers."""
     return nw.from_native(with_types(to_arrow(after), quasi, options), eager_only=True)
 
 
@@ -358,10 +366,8 @@ def assess_files(
         options_of_columns = reading_of_release.pop("settings")
         after = _read(release, read_release, quasi, options_of_columns, **reading_of_release)
     else:
-        before, after = (
-            read_as_numbers(original, **read_options),
-            read_as_numbers(release, **reading_of_release),
-        )
+        before = read_as_numbers(original, **read_options)
+        after = read_as_numbers(release, **reading_of_release)
     return assess(before, after, columns_as=columns_as, **options)
 
 
@@ -370,25 +376,21 @@ def _read(path: str | Path, read: Callable[..., Any], *arguments: Any, **reading
     try:
         return read(path, *arguments, **reading)
     except InputError as error:
-        message = str(error)
-        raise InputError(
-            message if repr(str(path)) in message else f"{str(path)!r}: {message}"
-        ) from None
+        where = "" if repr(str(path)) in str(error) else f"{str(path)!r}: "
+        raise InputError(sentence(where, error)) from None
 
 
 def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
     try:
         return open_frame(table)
     except InputError as error:
-        raise InputError(f"in the {which}, {error}") from None
+        raise InputError(sentence(f"in the {which}, ", error)) from None
 
 
 def _order_by_witnesses(
     before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
 ) -> RowOrder:
-    """Check the row order by the columns that both tables have besides the quasi-identifiers; raise
-    if it differs.
-    """
+    """Check the row order by columns that both tables have besides the quasi-identifiers."""
     shared = [name for name in before.columns if name in after.columns and name not in quasi]
     order, column = row_order(before, after, shared)
     if order is RowOrder.OTHER:

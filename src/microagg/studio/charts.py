@@ -30,6 +30,15 @@ def bars(counts: Sequence[Sequence[float]], classes: Sequence[str], label: str) 
     )
 
 
-def progress_bar(share: float) -> float:
-    """Return a share as a whole percentage for a progress element."""
-    return round(100 * min(max(share, 0.0), 1.0))
+def level_bar(share: float, label: str) -> str:
+    """Return one horizontal bar on a scale of 0 to 1.
+
+    >>> 'width="60.0"' in level_bar(0.25, "25 %")
+    True
+    """
+    width = WIDTH * min(max(share, 0.0), 1.0)
+    return (
+        f'<svg class="level" viewBox="0 0 {WIDTH:.0f} 10" role="img" aria-label="{label}" '
+        f'preserveAspectRatio="none"><rect class="rail" width="{WIDTH:.0f}" height="10"/>'
+        f'<rect class="after" width="{width:.1f}" height="10"/></svg>'
+    )

@@ -8,21 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from microagg.files.formats import options_said, reading_options
 from microagg.methods.registry import method_named, methods
 from microagg.proposal.proposal import Proposal
 from microagg.release.setting_types import FileOptions, MethodByName
 from microagg.release.settings import Settings
 from microagg.table.cap_parameter import Caps
 from microagg.table.column_parameters import ByColumn
-from microagg.table.parameters import (
-    Choice,
-    ColumnName,
-    Flag,
-    MultiChoice,
-    Names,
-    OptionalBool,
-    Parameter,
-)
+from microagg.table.name_parameters import ColumnName, MultiChoice, Names
+from microagg.table.parameters import Choice, Flag, OptionalBool, Parameter
 from microagg.table.schema import Kind, Role
 
 ON_OTHER_PAGES = (*(role.value for role in Role), "kinds", "rest", "params", "reading")
@@ -51,6 +45,28 @@ def setting_fields(answers: Mapping[str, str]) -> list[dict[str, Any]]:
     return [*first, *of_method, *others]
 
 
+def reading_fields(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of all options of reading a file, with those in use as answers.
+
+    >>> [field["answer"] for field in reading_fields({"header": False})][:2]
+    ['no', '']
+    """
+    in_use = {name: "no" if value is False else _text_of(value) for name, value in reading.items()}
+    return [_field(name, parameter, in_use) for name, parameter in reading_options().items()]
+
+
+def reading_from_answers(answers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the checked options of reading that a form means."""
+    declared = reading_options()
+    return options_said(
+        {
+            name: value
+            for name, answer in answers.items()
+            if name in declared and (value := value_from(declared[name], answer)) is not None
+        }
+    )
+
+
 def _field(name: str, parameter: Any, answers: Mapping[str, str]) -> dict[str, Any]:
     """Return one field as plain data: its widget, its choices, its answer."""
     widget, choices = _widget(parameter)
@@ -61,14 +77,33 @@ def _field(name: str, parameter: Any, answers: Mapping[str, str]) -> dict[str, A
     return {
         "name": name,
         "title": title[:1].upper() + title[1:] if len(title) > 1 else title,
-        "help": parameter.help,
-        "accepts": parameter.describes,
+        "help": _as_sentence(parameter.help),
+        "accepts": _accepts(parameter.describes),
         "widget": widget,
         "choices": choices,
         "answer": answer,
         "lines": answer.splitlines(),
         "first": False,
     }
+
+
+def _as_sentence(text: str) -> str:
+    """Return a help text as a sentence; one that opens with a term such as l-diversity stays.
+
+    >>> _as_sentence("how groups are formed"), _as_sentence("l-diversity: the least number")
+    ('How groups are formed.', 'l-diversity: the least number.')
+    """
+    text = text.rstrip(".").replace("`", "")
+    return f"{text if text[1:2] == '-' else text[:1].upper() + text[1:]}."
+
+
+def _accepts(text: str) -> str:
+    """Return what a field accepts as a sentence; words to choose from stay as they are typed.
+
+    >>> _accepts("whole number, at least 2"), _accepts("quick | balanced")
+    ('Whole number, at least 2', 'One of: quick | balanced')
+    """
+    return f"One of: {text}" if "|" in text else text[:1].upper() + text[1:]
 
 
 def _widget(parameter: Any) -> tuple[str, list[str]]:

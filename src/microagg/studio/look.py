@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from microagg.release.changes import rows_of_changes
 from microagg.release.release import Release
 from microagg.release.report.front_html import first_page_html
 from microagg.release.report.spread import spread_of
-from microagg.studio.charts import bars
+from microagg.studio.charts import bars, level_bar
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.encoder import Space
 
@@ -33,24 +34,66 @@ def text_of(value: Any) -> str:
     return shortened(f"{value:.10g}" if isinstance(value, float) else str(value), LONGEST)
 
 
-def small_chart(column: pa.ChunkedArray) -> str:
-    """Return a histogram of numbers, or the counts of the most frequent values."""
-    counts = _histogram(column)
-    return bars([counts], ["before"], f"Bar chart of {len(counts)} counts") if counts else ""
+def small_chart(column: pa.ChunkedArray) -> dict[str, str]:
+    """Return a histogram of numbers or dates, or counts of the most frequent values, and its ends.
+
+    >>> chart = small_chart(pa.chunked_array([[3, 1, 1]]))
+    >>> chart["first"], chart["last"], chart["svg"].count("<rect")
+    ('1', '3', 12)
+    """
+    column = column.drop_null()
+    if len(column) == 0:
+        return {"svg": "", "first": "", "last": ""}
+    on_scale = _on_scale(column)
+    if on_scale is not None:
+        ends = pc.min_max(column)
+        counts = np.histogram(on_scale, BINS)[0].tolist() if len(on_scale) else []
+        first, last = text_of(ends["min"].as_py()), text_of(ends["max"].as_py())
+        what = f"{len(counts)} bins"
+    else:
+        values, counts = _most_frequent(column)
+        first, last = (text_of(values[0]), "") if values else ("", "")
+        what = f"the {len(counts)} most frequent values"
+    svg = bars([counts], ["before"], f"Bar chart of {what}") if counts else ""
+    return {"svg": svg, "first": first, "last": last}
 
 
-def _histogram(column: pa.ChunkedArray) -> list[float]:
+def _on_scale(column: pa.ChunkedArray) -> np.ndarray | None:
+    """Return numbers and dates as finite float64; None for what has no scale."""
     kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        values = pc.cast(column.drop_null(), pa.float64()).to_numpy()
-        values = values[np.isfinite(values)]
-        return np.histogram(values, BINS)[0].tolist() if len(values) else []
+    if pa.types.is_temporal(kind):
+        column = pc.cast(column, pa.int32() if kind.bit_width == 32 else pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return None
+    values = pc.cast(column, pa.float64(), safe=False).to_numpy()
+    return values[np.isfinite(values)]
+
+
+def _most_frequent(column: pa.ChunkedArray) -> tuple[list[Any], list[float]]:
+    """Return the most frequent values of a column and their counts."""
     try:
         counted = pc.value_counts(column.combine_chunks())
     except pa.ArrowNotImplementedError:
-        return []
-    return sorted((float(entry) for entry in counted.field("counts").to_numpy()), reverse=True)[
-        :LEVELS
+        return [], []
+    counts = counted.field("counts").to_numpy()
+    order = np.argsort(-counts, kind="stable")[:LEVELS]
+    values = counted.field("values").take(pa.array(order)).to_pylist()
+    return values, counts[order].astype(np.float64).tolist()
+
+
+def strip(losses: Mapping[int, float]) -> list[dict[str, str]]:
+    """Return the expected loss for several k, each with a bar on a scale of 0 to 100 percent.
+
+    >>> [(entry["k"], entry["loss"]) for entry in strip({3: 21.84, 25: 60.0})]
+    [('3', '21.8'), ('25', '60')]
+    """
+    return [
+        {
+            "k": f"{k}",
+            "loss": number(loss, 3),
+            "svg": level_bar(loss / 100, f"{number(loss, 3)} % for k = {k}"),
+        }
+        for k, loss in losses.items()
     ]
 
 
@@ -80,7 +123,7 @@ def _column(release: Release, j: int) -> dict[str, Any]:
     pair = release.pair
     spread = spread_of((pair.before, pair.after), j)
     if spread is None:
-        return {"name": pair.before.names[j], "chart": "", "rows": []}
+        return {"name": pair.before.names[j], "chart": "", "rows": [], "first": "", "last": ""}
     shares = [[100 * count / max(1, sum(counts)) for count in counts] for counts in spread.counts]
     classes = ["before", "after"] if len(shares) > 1 else ["after"]
     label = f"Bar chart of {len(spread.slots)} shares, {' and '.join(classes)}"
@@ -88,7 +131,13 @@ def _column(release: Release, j: int) -> dict[str, Any]:
         [text_of(slot), *(f"{share[i]:.1f}" for share in shares)]
         for i, slot in enumerate(spread.slots)
     ]
-    return {"name": spread.name, "chart": bars(shares, classes, label), "rows": rows}
+    return {
+        "name": spread.name,
+        "chart": bars(shares, classes, label),
+        "rows": rows,
+        "first": text_of(spread.slots[0]),
+        "last": text_of(spread.slots[-1]) if len(spread.slots) > 1 else "",
+    }
 
 
 def _errors(release: Release) -> np.ndarray:

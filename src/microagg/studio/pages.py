@@ -2,98 +2,49 @@
 
 from __future__ import annotations
 
-import functools
 import zipfile
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from microagg.formatting import shortened
+from microagg.studio.rendering import (
+    A_PAGE,
+    KINDS,
+    NO_CHART,
+    ROLES,
+    go_to,
+    needs_file,
+    render,
+    session_of,
+)
 from microagg.studio.session import Session
-from microagg.studio.upload import TooLargeError, receive_file, receive_form, remove_upload
+from microagg.studio.upload import receive_file, receive_form, remove_upload
 from microagg.studio.worker import TaskError
 
-STEPS = ("file", "columns", "protection", "run", "look", "release")
-ROLES = {
-    "quasi": "others may know it: protect it",
-    "confidential": "nobody should learn it: release it as it is",
-    "identifier": "names a person: leave it out",
-    "keep": "harmless: release it as it is",
-    "weight": "sampling weight",
-    "stratum": "stratum: groups stay within it",
-    "unit": "household or company of a record: leave it out",
-}
-KINDS = ("numeric", "ordinal", "nominal")
-A_PAGE = 40
-"""Columns on one page."""
-LONGEST_NAME = 80
+MOST_STEPS = 20
+"""Of a preview; its last step says that it is the last."""
 STATIC = Path(__file__).parent / "static"
 TYPES = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
-
-environment = Environment(
-    loader=PackageLoader("microagg.studio"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-)
-environment.filters["name"] = lambda text: shortened(_without_marks(str(text)), LONGEST_NAME)
-
-
-def _without_marks(text: str) -> str:
-    """Return a text without letters that turn the direction of writing."""
-    marks = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
-    return "".join(letter for letter in text if ord(letter) not in marks)
-
-
-def session_of(request: Request) -> Session:
-    """Return the session of the studio."""
-    return request.app.state.session
-
-
-def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page."""
-    session = session_of(request)
-    step = template.partition(".")[0]
-    html = environment.get_template(template).render(
-        session=session, step=step, steps=STEPS, allowed=_allowed(session), **values
-    )
-    return HTMLResponse(html, status)
-
-
-def _allowed(session: Session) -> tuple[str, ...]:
-    """Return the steps that can be gone to."""
-    if session.opened is None:
-        return STEPS[:1]
-    if session.run is None or session.run.state != "done":
-        return STEPS[: 4 if session.run is not None else 3]
-    return STEPS if session.files is not None else STEPS[:5]
-
-
-def go_to(path: str) -> RedirectResponse:
-    """Return the answer to a form: go and look there."""
-    return RedirectResponse(path, 303)
-
-
-def needs_file(
-    page: Callable[[Request], Awaitable[Response]],
-) -> Callable[[Request], Awaitable[Response]]:
-    """Send the user to the first page while no file is open."""
-
-    @functools.wraps(page)
-    async def checked(request: Request) -> Response:
-        if session_of(request).opened is None:
-            return go_to("/file")
-        return await page(request)
-
-    return checked
 
 
 async def file_page(request: Request) -> Response:
     """Show the file as it was read, or ask for one."""
     return render(request, "file.html", limit=request.app.state.limit)
+
+
+@needs_file
+async def file_form(request: Request) -> Response:
+    """Read the file again with other options."""
+    session = session_of(request)
+    form = await receive_form(request)
+    session.check_idle()
+    reading = await session.call("reading", answers=_answers(form))
+    await session.read_again(reading)
+    return go_to("/file")
 
 
 async def file_state(request: Request) -> Response:
@@ -127,7 +78,7 @@ async def _columns(request: Request, sentence: str = "", status: int = 200) -> R
     pages = -(-len(opened["columns"]) // A_PAGE)
     page = _number(request.query_params.get("page", "1"), 1, pages)
     numbers = list(range((page - 1) * A_PAGE, min(page * A_PAGE, len(opened["columns"]))))
-    exposure, charts = await _exposure(session), [""] * len(numbers)
+    exposure, charts = await _exposure(session), [NO_CHART] * len(numbers)
     if not session.is_running:
         charts = await session.call("pictures", **session.source, columns=numbers)
     return render(
@@ -217,11 +168,9 @@ async def protection_preview(request: Request) -> Response:
     session = session_of(request)
     session.check_idle()
     await _take_settings(session, await receive_form(request))
-    detailed = request.query_params.get("detailed") == "1"
+    step = _number(request.query_params.get("step", "0"), 0, MOST_STEPS)
     try:
-        shown = await session.call(
-            "preview", **session.source, choices=session.choices, detailed=detailed
-        )
+        shown = await session.call("preview", **session.source, choices=session.choices, step=step)
     except TaskError as error:
         return render(request, "_preview.html", preview=None, sentence=str(error))
     return render(request, "_preview.html", preview=shown, sentence="")
@@ -230,14 +179,22 @@ async def protection_preview(request: Request) -> Response:
 async def _take_settings(session: Session, form: dict[str, str]) -> None:
     """Keep the answers to numbered fields, by the names of their settings."""
     session.check_idle()
-    fields = await session.call("fields", answers=session.choices["settings"])
-    answers = dict(session.choices["settings"])
-    for number, field in enumerate(fields):
-        if f"present-{number}" in form and form[f"present-{number}"] == field["name"]:
-            answers[field["name"]] = form.get(f"field-{number}", "")
+    offered = await session.call("fields", answers=session.choices["settings"])
+    names = {field["name"] for field in offered}
+    new = {name: answer for name, answer in _answers(form).items() if name in names}
+    answers = {**session.choices["settings"], **new}
     if answers != session.choices["settings"]:
         session.forget_release()
     session.choices = {**session.choices, "settings": answers}
+
+
+def _answers(form: dict[str, str]) -> dict[str, str]:
+    """Return the answers of numbered fields by the names that the form has for them."""
+    return {
+        name: form.get(f"field-{field.removeprefix('present-')}", "")
+        for field, name in form.items()
+        if field.startswith("present-")
+    }
 
 
 @needs_file
@@ -353,34 +310,10 @@ def _number(text: str, low: int, high: int) -> int:
     return min(max(int(text), low), max(low, high))
 
 
-async def on_task_error(request: Request, error: Exception) -> Response:
-    """Answer a refusal with its sentence, to the script or as a page."""
-    status = 413 if isinstance(error, TooLargeError) else 422
-    if request.url.path == "/upload":
-        return JSONResponse({"error": str(error)}, status, {"connection": "close"})
-    return render(request, "error.html", status, sentence=str(error))
-
-
-async def on_disconnect(request: Request, error: Exception) -> Response:
-    """Answer nobody: the upload broke off."""
-    return Response(status_code=400)
-
-
-async def on_http_error(request: Request, error: Any) -> Response:
-    """Answer an address or method that does not exist."""
-    sentence = "There is no such page." if error.status_code == 404 else "That cannot be done here."
-    return render(request, "error.html", error.status_code, sentence=sentence)
-
-
-async def on_bug(request: Request, error: Exception) -> Response:
-    """Answer an unforeseen error with its kind only: its message may quote the data."""
-    sentence = f"A bug in microagg ({type(error).__name__}). Your file is untouched; go back."
-    return render(request, "error.html", 500, sentence=sentence)
-
-
 ROUTES = [
     Route("/", start_page),
     Route("/file", file_page),
+    Route("/file", file_form, methods=["POST"]),
     Route("/file/state", file_state),
     Route("/upload", upload, methods=["POST"]),
     Route("/columns", columns_page),
@@ -400,9 +333,3 @@ ROUTES = [
     Route("/static/{name}", static),
     Route("/favicon.ico", no_icon),
 ]
-ERRORS = {
-    TaskError: on_task_error,
-    ClientDisconnect: on_disconnect,
-    HTTPException: on_http_error,
-    Exception: on_bug,
-}

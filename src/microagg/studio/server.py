@@ -14,7 +14,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from microagg.errors import InputError
-from microagg.studio.pages import ERRORS, ROUTES
+from microagg.studio.pages import ROUTES
+from microagg.studio.rendering import ERRORS
 from microagg.studio.security import Access, AccessMiddleware
 from microagg.studio.session import Session
 from microagg.studio.upload import LARGEST

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from microagg.formatting import counted
 from microagg.studio.upload import remove_upload
 from microagg.studio.worker import TaskError, Worker
 
@@ -37,16 +38,34 @@ class Run:
         else:
             self.share, self.text, self.compiling = state["share"], state["text"], False
 
+    @property
+    def status(self) -> str:
+        """Say in words how far it is."""
+        if self.stopping:
+            return "Stopping at the next checkpoint."
+        if self.share >= 1.0:
+            return "Groups are formed; measuring, writing and verifying."
+        if self.text.startswith("IL "):
+            return f"Loss so far: {self.text.removeprefix('IL ')}"
+        return self.text or "Reading the table and forming first groups."
+
+    @property
+    def remaining(self) -> str:
+        """Say how long it will take, once that can be estimated."""
+        if self.state != "running" or not 0.02 < self.share < 1:
+            return ""
+        seconds = (time.monotonic() - self.begun) * (1 - self.share) / self.share
+        if seconds < 90:
+            return f"About {counted(max(1, round(seconds)), 'second')} left."
+        return f"About {counted(round(seconds / 60), 'minute')} left."
+
     def as_data(self) -> dict[str, Any]:
         """Return what the page polls."""
-        elapsed = time.monotonic() - self.begun
-        left = elapsed * (1 - self.share) / self.share if 0.02 < self.share < 1 else None
         return {
             "state": self.state,
             "percent": round(100 * self.share),
-            "text": self.text,
-            "left": None if left is None or self.state != "running" else round(left),
-            "elapsed": round(elapsed),
+            "text": self.status,
+            "remaining": self.remaining,
             "compiling": self.compiling,
             "stopping": self.stopping,
             "sentence": self.sentence,
@@ -116,6 +135,17 @@ class Session:
             "kinds": [column["kind"] for column in opened["columns"]],
             "settings": {"k": self.choices["settings"].get("k") or USUAL_K},
         }
+
+    async def read_again(self, reading: dict[str, Any]) -> None:
+        """Read the open file with other options; if that fails, it stays open as it was."""
+        before = self.opened, self.reading, self.choices
+        assert self.path is not None
+        try:
+            await self.open(self.path, uploaded=self.uploaded, reading=reading)
+        except TaskError:
+            self.opened, self.reading, self.choices = before
+            self.sentence = ""
+            raise
 
     def begin_opening(self, path: Path | None) -> None:
         """Open a file that was named on the command line, or the demonstration, meanwhile."""

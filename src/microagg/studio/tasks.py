@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import pyarrow as pa
 
 from microagg.errors import InputError, MicroaggError
@@ -18,14 +19,16 @@ from microagg.files.reading import read_table
 from microagg.files.text.dialect import dialect_of
 from microagg.guarantees.check import check
 from microagg.kernels.compiling import on_first_compile
+from microagg.pipeline.choices import choice_sentences
 from microagg.pipeline.exposure import ExposureCounter
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.preparation import open_table, prepare
-from microagg.pipeline.preview import DETAILED, Previewer
+from microagg.pipeline.preview import Previewer
 from microagg.pipeline.sources import read_for_settings
 from microagg.problem.watch import StopSearch
 from microagg.proposal.proposal import Proposal, propose_for_file
 from microagg.release.manifest import manifest_paths
+from microagg.release.note_columns import RELEASED_UNCHANGED, notes_on_naming
 from microagg.release.risks import check_unaccepted
 from microagg.release.saving import report_on_saved, report_paths
 from microagg.release.settings import Settings
@@ -33,9 +36,16 @@ from microagg.release.strata import class_columns
 from microagg.studies.demonstration import prepare_demonstration
 from microagg.studio import look
 from microagg.studio.commands import command_for, python_for
-from microagg.studio.fields import setting_fields, settings_from_answers
+from microagg.studio.fields import (
+    reading_fields,
+    reading_from_answers,
+    setting_fields,
+    settings_from_answers,
+)
+from microagg.studio.file_facts import file_facts
 from microagg.table.columns.arrow import compute as pc
-from microagg.table.schema import WITHHELD, Kind, Role
+from microagg.table.columns.profile import ColumnProfile, profile_column
+from microagg.table.schema import WITHHELD, Role
 
 OFTEN = 0.1
 FIRST_ROWS, SHOWN_COLUMNS = 8, 12
@@ -82,6 +92,9 @@ class Tasks:
         self._opened: tuple[Any, pa.Table, Proposal] | None = None
         self._counter: ExposureCounter | None = None
         self._previewer: tuple[Any, Previewer] | None = None
+        self._typed: pa.Table | None = None
+        self._read: tuple[Any, pa.Table] | None = None
+        self._profiles: dict[str, ColumnProfile] = {}
         self._release: Any = None
         on_first_compile(lambda: send(compiling=True))
 
@@ -100,12 +113,14 @@ class Tasks:
     def task_open(self, path: str, reading: dict[str, Any]) -> dict[str, Any]:
         """Read a file; return its columns with the proposal, its dialect and its first rows."""
         self._opened = self._counter = self._previewer = None
+        self._typed = self._read = None
+        self._profiles = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             table = read_table(path, **reading)
             proposal = propose_for_file(path, **reading)
         self._opened = (path, reading), table, proposal
-        dialect = dialect_of(table)
+        facts = file_facts(Path(path), table, dialect_of(table), reading)
         names = table.column_names[:SHOWN_COLUMNS]
         head = table.select(names).slice(0, FIRST_ROWS)
         cells = [[look.text_of(value) for value in column.to_pylist()] for column in head.columns]
@@ -113,20 +128,27 @@ class Tasks:
             "records": table.num_rows,
             "columns": [_column(entry, table) for entry in proposal.columns],
             "questions": [str(question) for question in proposal.questions],
-            "dialect": {} if dialect is None else dialect.options,
+            "facts": facts,
             "doubts": list(dict.fromkeys(_sentence(str(item.message)) for item in caught)),
+            "reading_fields": reading_fields(reading),
             "head_names": names,
             "head": [list(row) for row in zip(*cells, strict=True)],
         }
+
+    def task_reading(self, answers: dict[str, str]) -> dict[str, Any]:
+        """Return the checked options of reading that a form means."""
+        return reading_from_answers(answers)
 
     def task_demonstration(self, folder: str) -> str:
         """Write the table of made-up people; return its path."""
         return str(prepare_demonstration(Path(folder))[0])
 
-    def task_pictures(self, path: str, reading: dict[str, Any], columns: list[int]) -> list[str]:
+    def task_pictures(
+        self, path: str, reading: dict[str, Any], columns: list[int]
+    ) -> list[dict[str, str]]:
         """Return a small chart of each of these columns."""
-        table, _ = self._table(path, reading)
-        return [look.small_chart(table.column(number)) for number in columns]
+        typed = self._typed_table(path, reading)
+        return [look.small_chart(typed.column(number)) for number in columns]
 
     def task_fields(self, answers: dict[str, str]) -> list[dict[str, Any]]:
         """Return the fields of the form on protection."""
@@ -139,13 +161,9 @@ class Tasks:
         self, path: str, reading: dict[str, Any], choices: dict[str, Any]
     ) -> dict[str, Any]:
         """Count who stands alone with these roles."""
-        table, _ = self._table(path, reading)
+        names = self._table(path, reading)[0].column_names
         if self._counter is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                typed = read_table(path, quasi=table.column_names, **reading)
-            self._counter = ExposureCounter(typed)
-        names = table.column_names
+            self._counter = ExposureCounter(self._typed_table(path, reading))
         by_role = [(name, role) for name, role in zip(names, choices["roles"], strict=True) if role]
         known = [name for name, role in by_role if role in (Role.QUASI, Role.STRATUM)]
         released = [name for name, role in by_role if Role(role) not in WITHHELD]
@@ -153,20 +171,31 @@ class Tasks:
         if not known:
             raise InputError("no column is quasi-identifying yet; give one that role.")
         counts = self._counter.count(known, k, released)
-        return {"sentences": list(counts.sentences), **counts.as_data()}
+        unchanged = [name for name, role in by_role if role in RELEASED_UNCHANGED]
+        notes = notes_on_naming([self._profile(path, reading, name) for name in unchanged])
+        return {
+            "sentences": list(counts.sentences),
+            "notes": [_sentence(str(note)) for note in notes],
+            **counts.as_data(),
+        }
 
     def task_preview(
-        self, path: str, reading: dict[str, Any], choices: dict[str, Any], detailed: bool
+        self, path: str, reading: dict[str, Any], choices: dict[str, Any], step: int
     ) -> dict[str, Any]:
         """Estimate loss and changed cells for the choice and for a strip of k."""
         settings, previewer = self._prepared(path, reading, choices)
-        size = DETAILED if detailed else {}
-        shown = previewer.preview(settings.k, **size, timed=detailed)
-        strip = {}
-        for k in STRIP if detailed else ():
-            with contextlib.suppress(MicroaggError):
-                strip[k] = previewer.preview(k).loss
-        return {"sentences": list(shown.sentences), "strip": strip, **shown.as_data()}
+        state = previewer.step(step, STRIP)
+        shown = state.preview
+        below_k = None
+        with contextlib.suppress(MicroaggError):
+            below_k = self.task_exposure(path, reading, choices)["below_k"]
+        return {
+            "sentences": list(shown.sentences),
+            "strip": look.strip(state.strip),
+            "next": None if state.is_last else step + 1,
+            "facts": choice_sentences(shown, settings, below_k),
+            **shown.as_data(),
+        }
 
     def task_check(self, path: str, reading: dict[str, Any], choices: dict[str, Any]) -> None:
         """Raise if no release is possible with these choices."""
@@ -180,18 +209,27 @@ class Tasks:
         settings = self._settings(path, reading, choices)
         key = settings.as_data()
         if self._previewer is None or self._previewer[0] != (path, key):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                table = read_for_settings(path, settings)
+            self._previewer = None
+            table = self._read_for(path, settings)
             self._previewer = (path, key), Previewer(prepare(open_table(table, settings)))
         return settings, self._previewer[1]
+
+    def _read_for(self, path: str, settings: Settings) -> pa.Table:
+        """Return the table as the settings read it; read again only where they read otherwise."""
+        key = path, repr((settings.numbers, settings.columns, settings.reading, settings.rename))
+        if self._read is None or self._read[0] != key:
+            self._read = None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._read = key, read_for_settings(path, settings)
+        return self._read[1]
 
     def task_run(
         self, path: str, reading: dict[str, Any], choices: dict[str, Any], target: str
     ) -> dict[str, Any]:
         """Make the release and write it, verified, into the session's folder."""
         settings = self._settings(path, reading, choices)
-        self._release = None
+        self._release = self._previewer = self._read = None  # a run needs their memory
         progress = SearchProgress(self._send, self._stop)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -249,6 +287,23 @@ class Tasks:
         assert self._opened is not None
         return self._opened[1], self._opened[2]
 
+    def _typed_table(self, path: str, reading: dict[str, Any]) -> pa.Table:
+        """Return the table with numbers and dates as such, where all of a column are."""
+        names = self._table(path, reading)[0].column_names
+        if self._typed is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._typed = read_table(path, quasi=names, **reading)
+        return self._typed
+
+    def _profile(self, path: str, reading: dict[str, Any], name: str) -> ColumnProfile:
+        """Return the profile of a column, which the notes rest on."""
+        if name not in self._profiles:
+            table, _ = self._table(path, reading)
+            frame = nw.from_native(table.select([name]), eager_only=True)
+            self._profiles[name] = profile_column(frame, name)
+        return self._profiles[name]
+
     def _settings(self, path: str, reading: dict[str, Any], choices: dict[str, Any]) -> Settings:
         table, proposal = self._table(path, reading)
         return settings_from_answers(table.column_names, proposal, choices, reading)
@@ -271,7 +326,6 @@ def _column(entry: Any, table: pa.Table) -> dict[str, Any]:
         "distinct": entry.distinct,
         "records": entry.records,
         "missing": int(pc.sum(column.is_null()).as_py() or 0),
-        "unique": entry.distinct >= 0.95 * entry.records and entry.kind is not Kind.NUMERIC,
     }
 
 

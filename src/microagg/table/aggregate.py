@@ -139,7 +139,6 @@ def aggregated(
     texts: Texts = texts_of,
     weights: np.ndarray | None = None,
     whole: WholeTable | None = None,
-    numbers: np.ndarray | None = None,
     kept: KeptSums | None = None,
 ) -> Aggregated:
     """Return for each record the released cells of its group. O(n log n) for each column.
@@ -149,9 +148,8 @@ def aggregated(
     min(k, 3), else its most frequent atom. `exact` are the cells before any cap: their decimals are
     the columns' precision. `space` is needed for medoids only. `texts` writes the numbers of a
     column as the table would, for ranges and hierarchies of times. With `weights` (n,) means are
-    weighted, and nothing else is. `whole` is needed where the cells are those of a part of a table,
-    `numbers` (groups,) where something is drawn, too: those that the groups have among all of the
-    table. With precision="column" the sums that are to be `kept` are: columns that are made of
+    weighted, and nothing else is. `whole` is needed where the cells are those of a part of a table.
+    With precision="column" the sums that are to be `kept` are: columns that are made of
     others become the sums of their rounded parts, where a group releases values of all of them.
 
     >>> cells = Cells.plain(np.array([[30.0], [33.0], [60.0]]), ["age"])
@@ -188,13 +186,13 @@ def aggregated(
 
     partitions = [Groups.of(labels)] if labels.ndim == 1 else [Groups.of(part) for part in labels.T]
     options = {"k": k, "precision": precision, "texts": texts, "weights": weights, "whole": whole}
+    numbers = None if whole is None else whole.group_numbers
     columns = []
     for j, entry in enumerate(chosen):
         groups = partitions[j % len(partitions)]
         if entry.member is not None:
-            record = entry.member(
-                RandomDraw(cells.variables[j].name, groups, seed, distances, numbers)
-            )
+            name = cells.variables[j].name
+            record = entry.member(RandomDraw(name, groups, seed, distances, numbers))
             columns.append(column_of_members(cells, j, record))
         else:
             columns.append(column_of_values(cells, j, groups, entry, precisions[j], **options))

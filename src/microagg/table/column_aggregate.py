@@ -36,6 +36,8 @@ class WholeTable:
     """How often each mark occurs, where a column has any."""
     heaviest: float | None = None
     """The largest weight."""
+    group_numbers: np.ndarray | None = None
+    """(groups,): numbers of the groups of this part among all of the table, for draws."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from microagg.errors import InputError
-from microagg.table.parameters import Names
+from microagg.table.name_parameters import Names
 
 MOST_TERMS = 3
 NO_RULES = "none"

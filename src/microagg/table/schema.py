@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from microagg.table.parameters import Choice
 from microagg.table.suggestions import describe_columns, list_names
 
@@ -154,9 +155,14 @@ def assign_roles(
     without = [fact.name for fact in facts if fact.name not in roles]
     if without and rest == "error":
         raise InputError(
-            f"no role was given to {list_names(without)}; name each as quasi, "
-            f"confidential, weight, stratum, unit, keep or identifier, "
-            "or say rest='drop' or rest='keep'."
+            sentence(
+                f"no role was given to {list_names(without)}; name each as quasi, "
+                "confidential, weight, stratum, unit, keep or identifier, or say ",
+                Assignment("rest", "drop"),
+                " or ",
+                Assignment("rest", "keep"),
+                ".",
+            )
         )
     default = Role.KEEP if rest == "keep" else Role.IDENTIFIER
     columns = tuple(
@@ -240,9 +246,12 @@ def _check_hierarchy(column: Column, aggregate: str | None) -> None:
     fitting = [name for name, entry in AGGREGATES.items() if entry.needs_hierarchy]
     if column.kind is not Kind.NOMINAL and aggregate not in fitting:
         raise InputError(
-            f"column {column.name!r} is {column.kind}, where a hierarchy serves "
-            f"{' and '.join(fitting)} only; say "
-            f"aggregate={{{column.name!r}: {fitting[0]!r}}}, or leave the hierarchy out."
+            sentence(
+                f"column {column.name!r} is {column.kind}, where a hierarchy serves "
+                f"{' and '.join(fitting)} only; say ",
+                Assignment("aggregate", {column.name: fitting[0]}),
+                ", or leave the hierarchy out.",
+            )
         )
 
 
@@ -254,9 +263,12 @@ def _check_special(column: Column) -> None:
         )
     if column.kind is Kind.NOMINAL:
         raise InputError(
-            f"special names {column.name!r}, which is nominal: there every code is a "
-            f"category of its own; leave it out, or say "
-            f"kinds={{{column.name!r}: 'numeric'}} if the other values are numbers."
+            sentence(
+                f"special names {column.name!r}, which is nominal: there every code is a "
+                "category of its own; leave it out, or say ",
+                Assignment("kinds", {column.name: "numeric"}),
+                " if the other values are numbers.",
+            )
         )
 
 

@@ -278,7 +278,8 @@ def test_parts_that_joined_are_told():
         [None] * 18 + ["a", "b"] * 6,
         [None, 3.0] * 9 + [None, 2.0] * 6,
     ],
-    ids=["one value", "class below k", "more classes than groups", "gaps", "gaps only", "one number", "one outlier",
+    ids=["one value", "class below k", "more classes than groups", "gaps", "gaps only",
+         "one number", "one outlier",
          "gaps among numbers", "not a number", "gaps on one side", "gaps everywhere"],
 )  # fmt: skip
 @pytest.mark.parametrize("one_class", ["join", "keep"])

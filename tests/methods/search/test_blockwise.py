@@ -1,4 +1,6 @@
-"""Large tables in blocks: the same groups with any number of threads, what is promised kept, runs that were stopped repeated."""
+"""Large tables in blocks: the same groups with any number of threads, what is promised kept, runs
+that were stopped repeated.
+"""
 
 from dataclasses import replace
 
@@ -70,7 +72,8 @@ def by_hand(points: np.ndarray, k: int, seed: int) -> np.ndarray:
     for number in range(int(of_leaf.max()) + 1):
         records = np.flatnonzero(shifted == number)
         found = blockwise.work_shifted_block(
-            Problem(points[records], k, of_records=n), labels=labels[records], blocks=block[records],
+            Problem(points[records], k, of_records=n), labels=labels[records],
+            blocks=block[records],
             rng=rng_of_part(drawn[2], number), effort="quick",
         )  # fmt: skip
         final[records] = found.labels + number * n

@@ -138,7 +138,9 @@ def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, as
 @pytest.mark.parametrize("t", [0.1, 0.15, 0.2])
 @pytest.mark.parametrize("column", [5, 7, 9])
 def test_on_census_strata_lose_less_than_merging_once_both_are_refined(reference_data, column, t):
-    """As docs/closeness.md tells; as published only for t = 0.1, for its groups are the same for all three."""
+    """As docs/closeness.md tells; as published only for t = 0.1, for its groups are the same for
+    all three.
+    """
     table = load_reference("Census", "all", folder=reference_data)
     points = (table[:, :5] - table[:, :5].mean(axis=0)) / table[:, :5].std(axis=0)
     losses = {}

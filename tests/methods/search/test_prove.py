@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import plain
+from microagg.bounds import lower
 from microagg.errors import InputError
 from microagg.guarantees.promise import Guarantees
 from microagg.kernels.random import seeded
@@ -13,6 +14,7 @@ from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
+from microagg.verify_bound import check_certificate
 from optima import best_loss, proves, tiny_problem
 
 
@@ -72,6 +74,16 @@ def test_a_search_is_asked_and_only_believed_if_better():
     assert asked[0] == 0
     assert bound.optimal
     assert bound.gap(labels) < 1e-6
+
+
+def test_many_records_get_more_than_the_instant_bound(monkeypatch):
+    monkeypatch.setattr(lower, "LARGE", 50)
+    points = np.random.default_rng(2).normal(size=(80, 2))
+    instant = lower.lower_bound(points, 3, watch=Watch(stop_after=0))
+    _, bound = prove(Problem.of(points, 3), any_labels(80, 3), rng=seeded(0))
+    assert bound.method == "columns"
+    assert bound.sse > 1.05 * instant.sse
+    assert check_certificate(bound.certificate(), points).holds
 
 
 def test_groups_that_are_not_accepted_are_not_formed():

@@ -253,6 +253,11 @@ def test_the_bound() -> None:
         "that limit at most" in told({"IL": 11.0, "gap": 10.5})
     ), "not the 12.23 % that the released, rounded values are above it"
     assert "there is no better one" in told({"IL": 12.3, "optimal": True})
+    assert "It is proven that no grouping" in told({"IL": 12.3, "optimal": True})
+    by_solver = {"IL": 12.3, "optimal": False, "optimal_by_solver": True, "certified_IL": 12.25}
+    assert "what a certificate proves is 12.25 %" in told(by_solver)
+    assert "It is proven" not in told(by_solver)
+    assert "no certificate" not in told(by_solver), "the table is plain"
     assert "says little" in told({"IL": 0.0, "optimal": False})
     assert "How close" not in told(None)
     given = {**release(), "bound": None}

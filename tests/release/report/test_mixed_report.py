@@ -41,6 +41,7 @@ def report(
     *,
     public: bool = False,
     left_out: tuple[str, ...] = (),
+    bound: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Document:
     pair = Pair.of_cells(before, after, k=4)
@@ -58,6 +59,7 @@ def report(
         pair=pair,
         class_sizes=np.sort(pair.classes.sizes),
         figures=assess_pair(pair),
+        bound=bound,
     )
 
 
@@ -202,3 +204,10 @@ def test_what_nobody_gave_a_role_is_not_said_to_name_somebody() -> None:
     rows = {row[0]: row[1:] for row in grid(section(document, "The columns"), "role").rows}
     assert rows["person"] == ("identifier", "names a person directly", "left out")
     assert rows["shoe_size"] == ("none", "not needed", "left out")
+
+
+def test_a_bound_says_why_it_has_no_certificate() -> None:
+    document = mixed_report(bound={"IL": 9.0, "optimal": False, "gap": 5.0})
+    text = " ".join(x.text for x in section(document, "How close") if isinstance(x, Paragraph))
+    assert "can lose less than 9 % of the variation" in text
+    assert "It has no certificate: the checker" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import microagg as ma
 from microagg import verify_release
+from microagg.studies.attacks.files import attack_file, save_results
 from microagg.studies.evidence.archive import read_zip, zip_bytes
 from microagg.studies.evidence.pack import INDEX, index_of, pack_release
 from microagg.studies.evidence.verify import verify_pack
@@ -55,9 +58,23 @@ def save(path: Path, *, k: int = 4) -> Path:
     return path
 
 
+def pack_with_evidence(table: Path, *, k: int = 4) -> tuple[Path, Path]:
+    """Packs with results of attacks, and with what a certificate says of itself."""
+    original = table.with_name("original.parquet")
+    parquet.write_table(made_table(), original)
+    settings = ma.Settings.from_data(
+        json.loads(table.with_name("out.csv.internal.json").read_text())["settings"]
+    )
+    attacks, certificate = table.with_name("attacks.json"), table.with_name("certificate.json")
+    save_results(attacks, attack_file(original, settings))
+    claim = {"k": k, "records": 120, "data": {"columns": ["age", "rent"]}, "claim": {"il": 0.0}}
+    certificate.write_text(json.dumps(claim))
+    return pack_release(table, attacks=attacks, certificate=certificate)
+
+
 @pytest.fixture(scope="module")
 def packs(saved: Path) -> tuple[Path, Path]:
-    return pack_release(saved)
+    return pack_with_evidence(saved)
 
 
 def test_both_packs_hold(packs: tuple[Path, Path]) -> None:
@@ -68,13 +85,22 @@ def test_both_packs_hold(packs: tuple[Path, Path]) -> None:
     assert any("l = 2" in text for text in public.confirmed)
     assert any("t = 0.8" in text for text in public.confirmed)
     assert "out.public.html is of this release" in public.confirmed
-    assert internal.unchecked == ["digest of the input, and certificate: they need the original"]
+    assert internal.unchecked == [
+        "digest of the input, and proof of the certificate: needs the original"
+    ]
+    for name in ("attacks: on this table and settings", "out.internal.html is of this release"):
+        assert name in internal.confirmed
     assert stat.S_IMODE(packs[1].stat().st_mode) == 0o600
 
 
 def test_same_input_same_bytes(packs: tuple[Path, Path], saved: Path) -> None:
     before = [pack.read_bytes() for pack in packs]
-    assert [pack.read_bytes() for pack in pack_release(saved)] == before
+    again = pack_release(
+        saved,
+        attacks=saved.with_name("attacks.json"),
+        certificate=saved.with_name("certificate.json"),
+    )
+    assert [pack.read_bytes() for pack in again] == before
 
 
 def test_nothing_of_the_original_is_in_a_public_pack(packs: tuple[Path, Path]) -> None:
@@ -85,24 +111,33 @@ def test_nothing_of_the_original_is_in_a_public_pack(packs: tuple[Path, Path]) -
 
 
 def test_an_internal_pack_is_checked_with_the_original(
-    packs: tuple[Path, Path], tmp_path: Path
+    packs: tuple[Path, Path], saved: Path, tmp_path: Path
 ) -> None:
-    from pyarrow import parquet
-
+    without = pack_release(Path(shutil.copytree(saved.parent, tmp_path / "copy"), "out.csv"))[1]
     place = tmp_path / "original.parquet"
     parquet.write_table(made_table(), place)
-    verdict = verify_pack(packs[1], original=place)
+    verdict = verify_pack(without, original=place)
     assert verdict.holds, verdict
     assert "the original is that of the release" in verdict.confirmed
+    assert not verify_pack(packs[1], original=place).holds  # its certificate proves nothing
     parquet.write_table(made_table(seed=9), place)
-    assert not verify_pack(packs[1], original=place).holds
+    assert not verify_pack(without, original=place).holds
 
 
 def is_accepted(path: Path) -> bool:
+    """Whether a pack holds; what is wrong is one sentence, or a list of what fails."""
     try:
-        return verify_pack(path).holds
-    except ma.InputError:  # one sentence
-        return False
+        verdict = verify_pack(path)
+    except ma.InputError as error:
+        return _wrong(str(error).endswith(".") and "\n" not in str(error))
+    assert verdict.holds or verdict.failed
+    assert not any("\n" in text for text in verdict.failed)
+    return verdict.holds
+
+
+def _wrong(one_sentence: bool) -> bool:
+    assert one_sentence
+    return False
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -110,7 +145,7 @@ def test_one_changed_byte_is_noticed(packs: tuple[Path, Path], tmp_path: Path, w
     content = packs[which].read_bytes()
     rng = np.random.default_rng(which)
     place = tmp_path / "changed.zip"
-    for position in rng.integers(0, len(content), 60).tolist():
+    for position in rng.integers(0, len(content), 75).tolist():
         changed = bytearray(content)
         changed[position] ^= 1 << int(rng.integers(8))
         place.write_bytes(bytes(changed))
@@ -149,7 +184,7 @@ def test_changed_rows_are_noticed_even_with_a_new_index(
 def test_exchanged_files_are_noticed_even_with_a_new_index(
     packs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    other = pack_release(save(tmp_path / "out.csv", k=6))
+    other = pack_with_evidence(save(tmp_path / "out.csv", k=6), k=6)
     for pack, strange in zip(packs, other, strict=True):
         foreign = read_zip(strange)
         for name in read_zip(pack):
@@ -209,6 +244,17 @@ def test_zip_tricks_are_refused(packs: tuple[Path, Path], tmp_path: Path) -> Non
                 archive.writestr(info, content)
         place.write_bytes(buffer.getvalue())
         assert not is_accepted(place), what
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../a", "..", "a/b", "a\\b", "more.html", "a.csv"])
+def test_strange_files_are_refused_even_if_packed_as_packs_are(
+    packs: tuple[Path, Path], tmp_path: Path, name: str
+) -> None:
+    def change(files: dict[str, bytes]) -> None:
+        files[name] = b"x"
+
+    for path in packs:
+        assert not is_accepted(repacked(path, tmp_path / "changed.zip", change))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

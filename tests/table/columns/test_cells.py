@@ -401,13 +401,15 @@ def test_namibia_is_a_value() -> None:
 @pytest.mark.parametrize(
     "table",
     [
-        pa.table({"x": [[1], [2]]}), pa.table({"x": [{"a": 1}, {"a": 2}]}), pa.table({"x": [b"a", b"b"]}),
+        pa.table({"x": [[1], [2]]}), pa.table({"x": [{"a": 1}, {"a": 2}]}),
+        pa.table({"x": [b"a", b"b"]}),
         pl.DataFrame({"x": pl.Series([object(), object()], dtype=pl.Object)}),
         pl.DataFrame({"x": pl.Series([2**100, 1], dtype=pl.Int128)}),
         pd.DataFrame({"x": [1j, 2j]}), pd.DataFrame({"x": [1, "a"]}, dtype=object),
         pd.DataFrame({"x": pd.interval_range(0, 2)}),
     ],
-    ids=lambda table: f"{type(table).__module__.split('.')[0]}-{getattr(table['x'], 'type', None) or table['x'].dtype}",
+    ids=lambda table: f"{type(table).__module__.split('.')[0]}-"
+    f"{getattr(table['x'], 'type', None) or table['x'].dtype}",
 )  # fmt: skip
 def test_odd_types_are_refused(table: Any, kind: Kind) -> None:
     with pytest.raises(ma.InputError, match="column 'x'") as refusal:

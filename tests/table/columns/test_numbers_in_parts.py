@@ -97,7 +97,8 @@ def test_of_two_codes_that_are_one_value_the_first_counts() -> None:
 
 @pytest.mark.parametrize(
     ("values", "refused"),
-    [([0, 2**53 - 1], False), ([0, 2**53], True), ([-(2**53), 0], True), ([2**60, 2**60 + 2**53 - 1], False), ([2**60, 2**60 + 2**53], True)],
+    [([0, 2**53 - 1], False), ([0, 2**53], True), ([-(2**53), 0], True),
+     ([2**60, 2**60 + 2**53 - 1], False), ([2**60, 2**60 + 2**53], True)],
 )  # fmt: skip
 def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(
     values: list[int], refused: bool

@@ -58,13 +58,15 @@ def cells_of_file(path: Path) -> list[str]:
         (["30", "-9", "-9.0"], {"na": -9}, pa.int64(), [30, None, None]),
         (["30", "gone"], {"na": "gone"}, pa.int64(), [30, None]),
         (["30", "97"], {"special": {"a": 97}}, pa.int64(), [30, 97]),
-        (["30", "refused", "NA"], {"special": {"a": "refused"}}, pa.string(), ["30", "refused", None]),
+        (["30", "refused", "NA"], {"special": {"a": "refused"}}, pa.string(),
+         ["30", "refused", None]),
         (["NA", "DE", "", "DE"], {}, pa.string(), ["NA", "DE", None, "DE"]),
         (["NA", "DE", "-9"], {"na": -9}, pa.string(), ["NA", "DE", None]),
         (["01", "10"], {"nominal": "a"}, pa.string(), ["01", "10"]),
         (["1", "10", "NA"], {"nominal": "a"}, pa.int64(), [1, 10, None]),
         (["1.50", "10", "NA"], {"ordinal": "a"}, pa.string(), ["1.50", "10", None]),
-        (["low", "NA", "high"], {"ordinal": {"a": ["low", "high", "NA"]}}, pa.string(), ["low", "NA", "high"]),
+        (["low", "NA", "high"], {"ordinal": {"a": ["low", "high", "NA"]}}, pa.string(),
+         ["low", "NA", "high"]),
         (["1", "NA", "2"], {"ordinal": {"a": ["1", "2", "NA"]}}, pa.string(), ["1", "NA", "2"]),
         (["1", "two", "three"], {}, pa.string(), ["1", "two", "three"]),
         (["NA", "NA"], {}, pa.string(), ["NA", "NA"]),
@@ -73,8 +75,10 @@ def cells_of_file(path: Path) -> list[str]:
         (["2024-01-31", "NA"], {}, pa.date32(), [datetime.date(2024, 1, 31), None]),
         (["2024-01-31", "2024-02-01"], {"nominal": "a"}, pa.string(), ["2024-01-31", "2024-02-01"]),
         (["2024-01-31T10:30"], {}, pa.timestamp("s"), [datetime.datetime(2024, 1, 31, 10, 30)]),
-        (["2024-01-31 10:30:05.25"], {}, pa.timestamp("ms"), [datetime.datetime(2024, 1, 31, 10, 30, 5, 250000)]),
-        (["2024-01-31T10:30:05+02:00"], {}, pa.timestamp("s"), [datetime.datetime(2024, 1, 31, 10, 30, 5)]),
+        (["2024-01-31 10:30:05.25"], {}, pa.timestamp("ms"),
+         [datetime.datetime(2024, 1, 31, 10, 30, 5, 250000)]),
+        (["2024-01-31T10:30:05+02:00"], {}, pa.timestamp("s"),
+         [datetime.datetime(2024, 1, 31, 10, 30, 5)]),
         (["2024-01-31T10:30:05Z"], {}, pa.timestamp("s", "UTC"),
          [datetime.datetime(2024, 1, 31, 10, 30, 5, tzinfo=datetime.UTC)]),
     ],
@@ -104,7 +108,9 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said", "says"),
     [
-        (["30", "x", "40"], {}, r"row 2 .*: text where a number is needed; mend it, or say what it is: " r"special=\{'a'"),
+        (["30", "x", "40"], {},
+         r"row 2 .*: text where a number is needed; mend it, or say what it is: "
+         r"special=\{'a'"),
         (["30", "", "NA", "x"], {}, r"row 4 .*: text where a number is needed"),
         (["30", "x"], {}, "row 2"),
         (["30", "-", "-", "-"], {}, "row 2"),
@@ -273,7 +279,8 @@ def test_real_tables_come_back_as_they_were(
 
 @pytest.mark.parametrize(
     ("leading", "options"),
-    [("", {}), ("NA", {}), (".", {}), ("k.A.", {"na": ["k.A."]}), ("-9", {"special": {"a": [-9]}}), ("-", {"na": ["-"]})],
+    [("", {}), ("NA", {}), (".", {}), ("k.A.", {"na": ["k.A."]}), ("-9", {"special": {"a": [-9]}}),
+     ("-", {"na": ["-"]})],
 )  # fmt: skip
 @pytest.mark.parametrize("values", [["1019.0", "2.50"], ["7", "8"]])
 def test_numbers_below_missing_cells_are_numbers(

@@ -10,7 +10,8 @@ from microagg.files.stats.reading import _unit
 
 @pytest.mark.parametrize(
     ("counts", "second", "unit"),
-    [([1.0, 7.0], 1, "s"), ([1.5, 7.0], 1, "ms"), ([1.012345], 1, "us"), ([2500.0], 1000, "ms"), ([3000.0], 1000, "s")],
+    [([1.0, 7.0], 1, "s"), ([1.5, 7.0], 1, "ms"), ([1.012345], 1, "us"), ([2500.0], 1000, "ms"),
+     ([3000.0], 1000, "s")],
 )  # fmt: skip
 def test_the_coarsest_unit(counts: list[float], second: int, unit: str) -> None:
     assert _unit(np.array(counts), second) == unit

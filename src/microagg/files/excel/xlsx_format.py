@@ -20,6 +20,7 @@ from microagg.files.excel.cells import (
 from microagg.files.excel.sizes import check_large_workbook
 from microagg.files.format import Format
 from microagg.files.text.headers import LOOKED_AT, FirstRow, check_unclear_names
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
     DATES,
     DECIMAL,
@@ -95,7 +96,13 @@ def read(
     if not rows or not rows[0]:
         raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
     if skip_rows and skip_rows >= len(rows):
-        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+        raise InputError(
+            sentence(
+                f"{str(path)!r} has no more than ",
+                Assignment("skip_rows", skip_rows),
+                " rows; skip fewer.",
+            )
+        )
     rows = rows[skip_rows or 0 :]
     names, records = _names(path, rows, header)
     point = decimal or ("," if thousands == "." else ".")

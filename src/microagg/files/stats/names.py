@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 
 MOST_PROPOSED = 40
 """Columns for which an error proposes names: a longer list is of no use in a terminal."""
@@ -111,7 +112,13 @@ def check_names(package: str, names: Sequence[str]) -> None:
     more = (
         f" (and {len(wrong) - MOST_PROPOSED} more like that)" if len(wrong) > MOST_PROPOSED else ""
     )
-    raise InputError(f"{problem}; say rename={proposed}{more}, or write a file of another format.")
+    raise InputError(
+        sentence(
+            f"{problem}; say ",
+            Assignment("rename", proposed),
+            f"{more}, or write a file of another format.",
+        )
+    )
 
 
 def propose_names(package: str, names: Sequence[str], wrong: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.files.text.decoding import Source
+from microagg.sentences import Assignment, sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,11 +26,13 @@ def check_csv(
     ragged = _first_ragged_row(source, parse, names, header=header)
     if ragged is not None:
         raise InputError(
-            f"{str(path)!r}, row {ragged} (header not counted) does not have the "
-            f"{len(names)} columns of the header; "
-            "mend it, say another delimiter='…', put double quotes around values with a "
-            "separator in them, or say "
-            "skip_rows if the header comes after other rows."
+            sentence(
+                f"{str(path)!r}, row {ragged} (header not counted) does not have the "
+                f"{len(names)} columns of the header; mend it, say another ",
+                Assignment("delimiter", "…"),
+                ", put double quotes around values with a separator in them, or say skip_rows if "
+                "the header comes after other rows.",
+            )
         )
     raise InputError(
         f"{str(path)!r} is not a readable csv file; check its delimiter and its quotes."

@@ -20,6 +20,7 @@ from microagg.files.text.encoding_detection import MAGIC, OTHERS
 from microagg.files.text.formulas import escaped_column, unescaped, with_texts
 from microagg.files.text.headers import FirstRow, check_unclear_names
 from microagg.files.text.quoting import with_gaps_at, with_unquoted_gaps
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
     LINE_ENDS,
     OPTIONS,
@@ -84,7 +85,13 @@ def begun(
     check_same_signs({"decimal": decimal, "thousands": thousands})
     source = open_text(path, packing, encoding, aside).without_rows(skip_rows or 0)
     if source is None:
-        raise InputError(f"{str(path)!r} has no more than skip_rows={skip_rows} rows; skip fewer.")
+        raise InputError(
+            sentence(
+                f"{str(path)!r} has no more than ",
+                Assignment("skip_rows", skip_rows),
+                " rows; skip fewer.",
+            )
+        )
     first = header_of(source)
     if not first.strip():
         raise InputError(

@@ -13,6 +13,7 @@ import pyarrow.csv as arrow_csv
 
 from microagg.errors import InputError
 from microagg.files.text.quoting import MARKERS
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.field_metadata import Pattern, groups_digits, missing_mark, pattern_of
@@ -85,8 +86,11 @@ def check_other_letters(table: pa.Table, encoding: str) -> None:
             "".join(text for text in texts if text).encode(codec)
         except UnicodeError:
             raise InputError(
-                f"column {name!r} has letters that {encoding} does not have; say "
-                f"writing={{'encoding': 'utf-8'}}."
+                sentence(
+                    f"column {name!r} has letters that {encoding} does not have; say ",
+                    Assignment("writing", {"encoding": "utf-8"}),
+                    ".",
+                )
             ) from None
 
 

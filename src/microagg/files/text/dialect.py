@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.errors import ReadingWarning
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import OURS
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.fast_inference import at_once, cast_or_none, has_sign, plain_numbers
@@ -85,8 +86,11 @@ def note_on_encoding(path: Path, encoding: str) -> list[str]:
         return []
     name = NAMES.get(encoding, encoding)
     return [
-        f"{path.name} is not in UTF-8 and was read as {name}; say encoding={encoding!r} "
-        f"to settle it"
+        sentence(
+            f"{path.name} is not in UTF-8 and was read as {name}; say ",
+            Assignment("encoding", encoding),
+            " to settle it",
+        )
     ]
 
 
@@ -117,19 +121,24 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
     points = [name for name, column_signs in signs.items() if column_signs.point]
     unclear = [name for name, column_signs in signs.items() if column_signs.unclear]
     if commas and points:
-        note = (
+        note = sentence(
             f"numbers of {_columns(commas)} have decimal commas and those of "
-            f"{_columns(points)} decimal points; only the points were "
-            "taken for such: say decimal=',' or decimal='.' to settle it"
+            f"{_columns(points)} decimal points; only the points were taken for such: say ",
+            Assignment("decimal", ","),
+            " or ",
+            Assignment("decimal", "."),
+            " to settle it",
         )
         return dialect, [note]
     if commas:
         groups = any(column_signs.groups for column_signs in signs.values())
         also = " and points that group digits" if groups else ""
-        say = "decimal=',' with thousands='.'" if groups else "decimal=','"
-        note = (
-            f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; "
-            f"say {say} to settle it"
+        signs_of_groups = (" with ", Assignment("thousands", ".")) if groups else ()
+        note = sentence(
+            f"numbers of {_columns(commas)} have decimal commas{also}, and all were read so; say ",
+            Assignment("decimal", ","),
+            *signs_of_groups,
+            " to settle it",
         )
         return replace(dialect, decimal=",", thousands="." if groups else None), [note]
     notes = []
@@ -138,9 +147,15 @@ def with_signs(dialect: Dialect, signs: Mapping[str, Signs]) -> tuple[Dialect, l
         if some and not (sign == "." and points):
             taken = "read as decimals" if sign == "." else "left as text"
             notes.append(
-                f"numbers of {_columns(some)} have a {word} and three digits behind it: "
-                f"thousands or decimals? They were {taken}; "
-                f"say decimal={sign!r}, or decimal={other!r} with thousands={sign!r}"
+                sentence(
+                    f"numbers of {_columns(some)} have a {word} and three digits behind it: "
+                    f"thousands or decimals? They were {taken}; say ",
+                    Assignment("decimal", sign),
+                    ", or ",
+                    Assignment("decimal", other),
+                    " with ",
+                    Assignment("thousands", sign),
+                )
             )
     return dialect, notes
 

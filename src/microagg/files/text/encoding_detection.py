@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from microagg.errors import InputError
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import UTF8, UTF8_WITH_MARK
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def encoding_of(path: Path, content: Path | pa.Buffer) -> str:
     first = next(blocks_of(content), b"")
     check_other_files(path, first)
     if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise InputError(f"{str(path)!r} is in UTF-32; say encoding='utf-32'.")
+        raise InputError(
+            sentence(f"{str(path)!r} is in UTF-32; say ", Assignment("encoding", "utf-32"), ".")
+        )
     for mark, name in MARKS.items():
         if first.startswith(mark) and name != UTF8_WITH_MARK:
             return name
@@ -93,7 +96,13 @@ def check_utf8(path: Path, content: Path | pa.Buffer) -> None:
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _evident_utf16(
         first[:BEGINNING]
     ):
-        raise InputError(f"{str(path)!r} is not in UTF-8 but in UTF-16; say encoding='utf-16'.")
+        raise InputError(
+            sentence(
+                f"{str(path)!r} is not in UTF-8 but in UTF-16; say ",
+                Assignment("encoding", "utf-16"),
+                ".",
+            )
+        )
     decoder, done = codecs.getincrementaldecoder(UTF8)(), 0
     for block in (*blocks_of(content), b""):
         try:
@@ -135,15 +144,21 @@ def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
         done += len(block)
     if letters > 2 * wrong:  # the wrong ones were counted as letters, too
         raise InputError(
-            f"{str(path)!r} is in UTF-8 but for some bytes "
-            f"({position_of(content, first_wrong)}); mend it, or say encoding='cp1252' if it "
-            "is that."
+            sentence(
+                f"{str(path)!r} is in UTF-8 but for some bytes "
+                f"({position_of(content, first_wrong)}); mend it, or say ",
+                Assignment("encoding", "cp1252"),
+                " if it is that.",
+            )
         )
     if unused:
         raise InputError(
-            f"{str(path)!r} is neither in UTF-8 nor in UTF-16 nor in CP1252 "
-            f"({position_of(content, first_wrong)}); "
-            "say encoding='…' with the one that it is in."
+            sentence(
+                f"{str(path)!r} is neither in UTF-8 nor in UTF-16 nor in CP1252 "
+                f"({position_of(content, first_wrong)}); say ",
+                Assignment("encoding", "…"),
+                " with the one that it is in.",
+            )
         )
     return "cp1252"
 
@@ -159,8 +174,11 @@ def _first_wrong(text: str) -> int:
 def check_encoding(path: Path, content: Path | pa.Buffer, encoding: str, offset: int) -> NoReturn:
     """Refuse a file whose bytes at an offset are not in its encoding."""
     raise InputError(
-        f"{str(path)!r} is not in {encoding} ({position_of(content, offset)}); say "
-        "encoding='…' with the one that it is in."
+        sentence(
+            f"{str(path)!r} is not in {encoding} ({position_of(content, offset)}); say ",
+            Assignment("encoding", "…"),
+            " with the one that it is in.",
+        )
     ) from None
 
 
@@ -183,8 +201,12 @@ def check_other_files(path: Path, first: bytes) -> None:
 def check_zeros(path: Path, offset: int) -> NoReturn:
     """Refuse a file with zero bytes."""
     raise InputError(
-        f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
-        "no text; mend it, or say its encoding='…'."
+        sentence(
+            f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
+            "no text; mend it, or say its ",
+            Assignment("encoding", "…"),
+            ".",
+        )
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.files.text.dialect import Dialect
+from microagg.sentences import Assignment, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, means_numbers
 from microagg.table.columns.fast_inference import has_sign, plain_numbers
@@ -157,10 +158,16 @@ def in_plain_terms(written: pa.Table, table: pa.Table, options: Mapping[str, Any
 def _check_other_style(name: str, position: int, dialect: Dialect) -> NoReturn:
     sign = "." if dialect.decimal == "," else ","
     raise InputError(
-        f"column {name!r}, row {position + 1} (header not counted): a number that is not "
-        f"spelled as decimal={dialect.style.decimal!r} says; "
-        f"say thousands={sign!r} if that groups digits, or nominal=[{name!r}] if the "
-        f"column holds categories."
+        sentence(
+            f"column {name!r}, row {position + 1} (header not counted): a number that is not "
+            "spelled as ",
+            Assignment("decimal", dialect.style.decimal),
+            " says; say ",
+            Assignment("thousands", sign),
+            " if that groups digits, or ",
+            Assignment("nominal", [name]),
+            " if the column holds categories.",
+        )
     )
 
 
@@ -170,10 +177,16 @@ def _check_unclear(name: str, column: pa.ChunkedArray, settings: ColumnSettings)
         text = pc.utf8_trim_whitespace(column)
         odd = pc.and_(matching(text, r"^[+-]?[\d.,]"), pc.invert(matching(text, NUMBER)))
         raise InputError(
-            f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not "
-            f"counted): a number with a sign in it that nobody has said the "
-            f"meaning of; say decimal=',' or thousands='.' (or another sign), or "
-            f"nominal=[{name!r}] if the column holds categories."
+            sentence(
+                f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not counted): "
+                "a number with a sign in it that nobody has said the meaning of; say ",
+                Assignment("decimal", ","),
+                " or ",
+                Assignment("thousands", "."),
+                " (or another sign), or ",
+                Assignment("nominal", [name]),
+                " if the column holds categories.",
+            )
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from microagg.refine.lns import BY_MEANS, FAST, Schedule
@@ -19,7 +20,7 @@ THOROUGH = 10  # times as much as balanced
 # a thousand records up to ten thousand at k <= 5, a quarter of that for each further thousand, and
 # half of that beyond a hundred thousand.
 BALANCED = ((10_000, 100), (100_000, 25), (None, 12))
-LARGEST_K = 10  # a step takes longer the larger k is: beyond this one, fewer of them
+LARGEST_K = 10  # a step takes longer the larger k is: beyond this one, fewer of them, by its root
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def default_work(n: int, k: int, effort: str | float, whole: int | None = None) 
 
     >>> default_work(1000, 5, "balanced").steps, default_work(20_000, 5, "balanced").steps
     (100000, 1250000)
-    >>> default_work(1000, 20, "balanced").steps
+    >>> default_work(1000, 40, "balanced").steps
     50000
     """
     whole, balanced, counted = whole or n, 0.0, 0
@@ -60,7 +61,7 @@ def default_work(n: int, k: int, effort: str | float, whole: int | None = None) 
         up_to = whole if limit is None else min(whole, limit)
         balanced += steps * max(0, up_to - counted)
         counted = max(counted, up_to)
-    balanced *= min(1.0, LARGEST_K / k)
+    balanced *= min(1.0, math.sqrt(LARGEST_K / k))
     return _work(n, effort, max(1, int(balanced * n / whole)))
 
 

@@ -40,7 +40,11 @@ from microagg.methods.lns.effort import Work, default_work, searching_while_prov
 from microagg.methods.lns.lns import STOPPING, settings_of, share_of_start, through_ruins
 from microagg.methods.method import Effort, Grouping, Method, Partition, below_two_k
 from microagg.methods.search.blockwise import in_blocks, needs_blocks, varying_in_words
-from microagg.methods.search.enforce import start_with_promise, work_with_promise
+from microagg.methods.search.enforce import (
+    start_with_promise,
+    starts_along_paths,
+    work_with_promise,
+)
 from microagg.methods.search.prove import check_weights, improve_by_set_partitioning, prove
 from microagg.problem.problem import Problem, Progress
 from microagg.problem.watch import Watch
@@ -146,7 +150,8 @@ def auto(
     """Choose construction, refinement and amount of work from the numbers of records and columns
     and k.
     """
-    expect(stages_of(effort), problem.threads)
+    paths = ("paths",) if starts_along_paths(problem) else ()
+    expect((*paths, *stages_of(effort)), problem.threads)
     if effort in ("thorough", "prove") or not needs_blocks(problem):
         return work_block(
             problem,

@@ -10,6 +10,7 @@ kept. From then on no search enters a grouping that misses the promise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,11 @@ SHARED = 100_000
 LEAST_FOR_EACH = 0.25
 MORE_STARTS = (2, 4, 8)  # blocks of further starts
 FEWEST_GROUPS = 4  # of a block of these
+PATHS = ("npn", "tsp")  # orders whose optimal cuts are further starts
+FEWEST_FOR_PATHS = 2048  # records; paths need further kernels, which take long to compile
+MOST_FOR_PATHS = 10_000
+MOST_AXES = 64  # beyond, a path takes as long as a fifth of the annealing
+LARGEST_K_OF_TREES = 10
 CLEARLY = 1.0 - 1e-12
 
 
@@ -42,7 +48,7 @@ def start_with_promise(
     """
     accept = problem.accept
     if accept is None:
-        return best_start(problem, watch, share), ()
+        return best_start(problem, rng, watch, share), ()
     labels = improved_start(problem, watch, share=share)
     name = accept.promise.name
     merging = f"{name}: groups that missed it merged, then local search that keeps it"
@@ -63,26 +69,53 @@ def start_with_promise(
     return strata, (f"{why}; merging the groups that missed it lost more",)
 
 
-def best_start(problem: Problem, watch: Watch, share: float = 0.1) -> np.ndarray:
+def best_start(problem: Problem, rng: np.ndarray, watch: Watch, share: float = 0.1) -> np.ndarray:
     """Return the best of several starts for a small table: MDAV on all records, and within ever
-    smaller blocks of them.
+    smaller blocks of them; from 2,049 to 10,000 records also optimal cuts of paths, and trees.
 
     Local search ends at another partition from each, above all where groups are few because k is
-    large; a start takes hundredths of a second.
+    large, or where a few records far out have most of the error; a start takes hundredths of a
+    second.
     """
-    n, best = len(problem.points), improved_start(problem, watch, share=share)
-    if n > WHOLE or problem.weights is not None:
+    best = improved_start(problem, watch, share=share)
+    if len(problem.points) > MOST_FOR_PATHS or problem.weights is not None:
         return best
     least = _squared_error(problem, best)
-    for blocks in MORE_STARTS:
-        if n < blocks * FEWEST_GROUPS * problem.k:
-            break
-        start = block_groups(problem, block=-(-n // blocks), fewest=FEWEST_GROUPS)
+    for start in _more_starts(problem, rng):
         labels = improve(problem, start, rounds=ROUNDS)
         error = _squared_error(problem, labels)
         if error < least * CLEARLY:
             best, least = labels, error
     return best
+
+
+def starts_along_paths(problem: Problem) -> bool:
+    """Return whether cuts of paths are among the starts."""
+    n, axes = problem.points.shape
+    fits = FEWEST_FOR_PATHS < n <= MOST_FOR_PATHS and axes <= MOST_AXES
+    return fits and problem.accept is None and problem.weights is None
+
+
+def _more_starts(problem: Problem, rng: np.ndarray) -> Iterator[np.ndarray]:
+    n, k = len(problem.points), problem.k
+    for blocks in MORE_STARTS if n <= WHOLE else ():
+        if n < blocks * FEWEST_GROUPS * k:
+            break
+        yield block_groups(problem, block=-(-n // blocks), fewest=FEWEST_GROUPS)
+    if starts_along_paths(problem):
+        yield from _along_paths(problem, rng)
+
+
+def _along_paths(problem: Problem, rng: np.ndarray) -> Iterator[np.ndarray]:
+    # imported here: most runs have no use for these, and a small one would wait for them
+    from microagg.methods.ordered.mhm import cut_along
+    from microagg.methods.ordered.orders import order_named
+    from microagg.methods.trees.mu_approx import mu_approx
+
+    for path in PATHS:
+        yield cut_along(problem, order_named(path, problem, rng, None, 0))
+    if problem.k <= LARGEST_K_OF_TREES:
+        yield mu_approx(problem, rng=rng)
 
 
 def work_with_promise(

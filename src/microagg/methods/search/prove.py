@@ -213,11 +213,10 @@ class BoundSearch:
         if self._meets():
             self.optimal = True
             return
-        if self.proof.generation is None:
-            self.stuck = True
-            return
         if not self.proof.finished:
             self.proof.step()
+        elif self.proof.generation is None:  # nothing but a bound for so many records
+            self.stuck = True
         elif not self.at_the_top:
             self._try_programs(self.proof.generation)
         else:

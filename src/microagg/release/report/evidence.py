@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from microagg.bounds.bound import OF_MIXED
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
 from microagg.formatting import (
@@ -500,6 +501,15 @@ def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
         claim += f" The limit is for k alone: {_sentence(beside)}"
     if subject.settings.get("cap"):
         claim += " Limit and distance are those of the capped values."
+    certified = proven.get("certified_IL")
+    shown_by = "It is proven" if certified is None else "An integer program ended with the result"
+    if subject.mixed:
+        claim += f" T{OF_MIXED[1:]}."
+    elif certified is not None:
+        claim += (
+            " The program's word is all there is for that: what a certificate proves is "
+            f"{subject.with_unit(float(certified), 'percent')}."
+        )
     rows = (
         (
             "Proven limit",
@@ -522,7 +532,7 @@ def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
         "How close to the best possible",
         (
             Paragraph(
-                f"It is proven that no grouping of these records into groups of at least "
+                f"{shown_by} that no grouping of these records into groups of at least "
                 f"{subject.k} can lose less than "
                 f"{subject.with_unit(lowest, 'percent')} of the variation. {claim}"
             ),

@@ -100,6 +100,7 @@ def published(subject: Subject) -> Section:
 def _of_the_bound(subject: Subject) -> Iterator[tuple[str, str, str]]:
     bound = subject.manifest.get("bound")
     if bound is not None:
-        text = "proven: no grouping of these records can lose less of the variation"
+        how = "by an integer program" if bound.get("optimal_by_solver") else "proven"
+        text = f"{how}: no grouping of these records can lose less of the variation"
         text += "; this one is optimal up to rounding" if bound["optimal"] else ""
         yield "Least information loss", with_unit(bound["IL"], "percent", DIGITS), text

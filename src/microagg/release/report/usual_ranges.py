@@ -1,4 +1,4 @@
-"""Quartiles of measures over recorded releases, by k; written by benchmarks/usual_figures.py."""
+"""Quartiles of measures over releases, by k; written by benchmarks/usual_figures.py."""
 
 from __future__ import annotations
 

@@ -16,19 +16,24 @@ from microagg.studies.attacks.view import ReleaseView, nearest_classes
 ATTACKERS = ("least way through a class", "values of the nearest class", "same nearest class")
 NEAR_CLASSES = 200
 """Classes near a person that a way may lead through."""
+MOST_PEOPLE = 1_000
+"""Most people of a source, among whom the right one is picked."""
 
 
 def link_sources(
-    view: ReleaseView, names: Sequence[str], rng: np.random.Generator
+    view: ReleaseView,
+    names: Sequence[str],
+    rng: np.random.Generator,
+    attackers: Sequence[str] = ATTACKERS,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return, for each attacker, which targets and which controls are linked."""
     names = [name for name in names if name in view.columns]
     first, second = list(names[0::2]), list(names[1::2])
     outcomes = [
-        _linked(view, rows, first, second, rng)
+        _linked(view, rng.permutation(rows)[:MOST_PEOPLE], first, second, rng)
         for rows in (view.people.targets, view.people.controls)
     ]
-    return {name: (outcomes[0][name], outcomes[1][name]) for name in ATTACKERS}
+    return {name: (outcomes[0][name], outcomes[1][name]) for name in attackers}
 
 
 def _linked(

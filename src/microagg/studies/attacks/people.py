@@ -17,7 +17,7 @@ from microagg.table.schema import Role, Schema
 
 FEWEST = 50
 """Fewest records with which rates say anything."""
-MOST_TARGETS = 1_000
+MOST_TARGETS = 2_000
 ROW = "microagg row of an attack"
 
 
@@ -26,7 +26,8 @@ class People:
     """Records of the original, and the rows that play each part.
 
     `rest` is what the rerun protects, `targets` are some of it, `controls` were left out of it.
-    There are as many targets as controls.
+    There are as many targets as controls. Of a unit, such as a household, one record is attacked,
+    so that outcomes are independent.
     """
 
     frame: nw.DataFrame[Any]
@@ -35,6 +36,8 @@ class People:
     rest: np.ndarray
     targets: np.ndarray
     controls: np.ndarray
+    left_out: int = 0
+    """Records left out of the rerun, of which controls are some."""
 
     def table_of(self, rows: np.ndarray) -> Any:
         """Return these rows as a table of the caller's type."""
@@ -65,10 +68,20 @@ def choose_people(
             "too few records are left for the rerun or for the control group; choose another "
             "control_share or a smaller k."
         )
-    size = min(len(rest), len(controls), most)
-    targets = np.sort(rng.permutation(rest)[:size])
-    controls = np.sort(rng.permutation(controls)[:size])
-    return People(frame, opened.schema, opened.settings, rest, targets, controls)
+    drawn = [_one_of_each(rng.permutation(rows), codes) for rows in (rest, controls)]
+    size = min(*map(len, drawn), most)
+    targets, controls = (np.sort(rows[:size]) for rows in drawn)
+    left_out = int(is_control.sum())
+    return People(frame, opened.schema, opened.settings, rest, targets, controls, left_out)
+
+
+def _one_of_each(rows: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the first row of each unit, in the order of the rows.
+
+    >>> _one_of_each(np.array([3, 0, 2, 1]), np.array([7, 8, 7, 8])).tolist()
+    [3, 2]
+    """
+    return rows[np.sort(np.unique(units[rows], return_index=True)[1])]
 
 
 def _chosen_units(codes: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:

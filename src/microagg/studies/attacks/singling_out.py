@@ -1,13 +1,16 @@
 """Singling out: predicates made of the release that hold for exactly one record.
 
-Each target's released record gives a predicate over the columns an intruder knows. It succeeds if
-it holds for exactly one of the people in the rerun. The control is the same predicate on the same
-people with the targets exchanged for the control group: isolating one of them is chance.
+The released record of a target gives a predicate over the columns an intruder knows; one target of
+a class does, for others would give the same. It succeeds if it holds for exactly one of the people
+in the rerun. The control is the same predicate on the same people with the targets exchanged for
+the control group: isolating one of them is chance. A person who was not exchanged is isolated in
+both, so the excess is too small where many people are not targets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +23,10 @@ MOST_CHECKS = 50_000_000
 
 
 def single_out(
-    view: ReleaseView, names: Sequence[str], rng: np.random.Generator
+    view: ReleaseView,
+    names: Sequence[str],
+    rng: np.random.Generator,
+    attackers: Sequence[str] = ATTACKERS,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return, for each attacker, which predicates isolate one record: in the rerun, and where the
     targets were exchanged for controls.
@@ -29,11 +35,14 @@ def single_out(
     others = np.setdiff1d(people.rest, people.targets)
     exchanged = np.concatenate([others, people.controls])
     most = max(20, MOST_CHECKS // (len(people.rest) * max(1, len(names))))
-    targets = people.targets[:most]
+    _, of_classes = np.unique(
+        view.class_of[_released_rows(view, people.targets)], return_index=True
+    )
+    targets = np.sort(rng.permutation(people.targets[of_classes])[:most])
     outcomes = {}
-    for attacker, make in _MAKERS.items():
+    for attacker in attackers:
         with_targets, with_controls = [], []
-        predicates = make(view, names, targets, rng)
+        predicates = _MAKERS[attacker](view, names, targets, rng)
         for target, predicate in zip(targets, predicates, strict=True):
             stratum = int(view.stratum_of_people[target])
             with_targets.append(_isolates(view, people.rest, predicate, stratum))
@@ -162,4 +171,4 @@ def _around(view: ReleaseView, column: int, value: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-_MAKERS = dict(zip(ATTACKERS, (_equal_values, _boxes, _pairs, _balls), strict=True))
+_MAKERS: dict[str, Any] = dict(zip(ATTACKERS, (_equal_values, _boxes, _pairs, _balls), strict=True))

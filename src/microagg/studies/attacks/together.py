@@ -12,12 +12,14 @@ import narwhals as nw
 import numpy as np
 
 from microagg.errors import InputError
-from microagg.formatting import counted
+from microagg.formatting import counted, listed
 from microagg.pipeline.preparation import open_table, select_records
+from microagg.release.cells import read_cells
 from microagg.release.settings import Settings
 from microagg.studies.attacks.people import MOST_TARGETS, People, names_known
 from microagg.studies.attacks.rates import Rate
 from microagg.studies.attacks.view import nearest_classes, shared_attribute, view_of
+from microagg.table.aggregates import aggregate_of
 from microagg.table.schema import Kind, Role
 
 
@@ -39,6 +41,17 @@ class Composition:
     """Difference of the totals of a column of numbers, if fewer than k records were added or
     removed: then it is a sum over few people.
     """
+    other_totals: tuple[str, ...] = ()
+    """Quasi-identifiers whose totals, which means keep, give such a sum, too."""
+
+    @property
+    def on_totals(self) -> str:
+        """Disclosure by the totals of both releases, in words."""
+        few = counted(abs(self.records[0] - self.records[1]), "record")
+        names = [*([self.column] if self.total_difference is not None else []), *self.other_totals]
+        if not names:
+            return "nothing: too many or no records differ"
+        return f"the difference of totals is a sum over {few}: {listed(names)}"
 
     def as_data(self) -> dict[str, Any]:
         """Return plain data; the difference of totals is for the data holder only."""
@@ -49,6 +62,7 @@ class Composition:
             "both": self.both.as_data(),
             "records": list(self.records),
             "totals_disclose": self.total_difference is not None,
+            "other_totals": list(self.other_totals),
         }
 
     def __repr__(self) -> str:
@@ -57,10 +71,9 @@ class Composition:
             f"{100 * self.second.value:.1f} % from the second, {100 * self.both.value:.1f} % "
             "from both"
         )
-        if self.total_difference is None:
+        if self.total_difference is None and not self.other_totals:
             return text
-        few = counted(abs(self.records[0] - self.records[1]), "record")
-        return f"{text}; the totals of the two differ by {few}, so they give a sum over these"
+        return f"{text}; {self.on_totals}"
 
 
 def compose(
@@ -138,7 +151,19 @@ def _composition(
     if few and attribute.kind is Kind.NUMERIC:
         sums = [float(np.nansum(attribute.values[part])) for part in _slices(frame, tables)]
         difference = sums[0] - sums[1]
-    return Composition(name, rates[0], rates[1], rates[2], records, difference)
+    totals = _kept_totals(people, settings) if few else ()
+    return Composition(name, rates[0], rates[1], rates[2], records, difference, totals)
+
+
+def _kept_totals(people: People, settings: Settings) -> tuple[str, ...]:
+    """Return quasi-identifiers of numbers that are released as means, which keep totals."""
+    cells = read_cells(people.frame, people.schema, settings)
+    return tuple(
+        variable.name
+        for variable in cells.variables
+        if variable.kind is Kind.NUMERIC
+        and aggregate_of(variable, settings.aggregates).name == "mean"
+    )
 
 
 def _slices(frame: nw.DataFrame[Any], tables: list[nw.DataFrame[Any]]) -> list[slice]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -29,6 +29,8 @@ LARGEST_BLOCK = 4_000_000
 """Cells of a block of distances, so that memory stays small."""
 TIE = 1e-9
 """Relative difference below which squared distances are equal."""
+ROUNDING = 1e-12
+"""Squared distances below this share of the points' lengths are 0 but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class ReleaseView:
     confidential: tuple[Attribute, ...]
     """Confidential columns: the values of all people, and behind them those released."""
     notes: tuple[str, ...] = ()
+    _spaces: dict[tuple[str, ...], tuple[Space, np.ndarray]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def columns(self) -> list[str]:
@@ -67,21 +72,25 @@ class ReleaseView:
         stratum is near.
         """
         points, centres = self.points(rows, names)
-        distances = np.zeros((len(rows), self.classes))
-        for axis in range(points.shape[1]):
-            distances += (points[:, axis, None] - centres[None, :, axis]) ** 2
+        lengths = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)
+        distances = np.maximum(lengths - 2.0 * (points @ centres.T), 0.0)
+        distances[distances <= ROUNDING * lengths] = 0.0
         strata = self.stratum_of_people[rows]
         distances[strata[:, None] != self.stratum_of_classes[None, :]] = np.inf
         return distances
 
     def points(self, rows: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of people and of classes, on the scale of the people in the rerun."""
-        indices = [self.original.names.index(name) for name in names]
-        if not indices:
+        key = tuple(names)
+        if not key:
             return np.zeros((len(rows), 0)), np.zeros((self.classes, 0))
-        people, released = _part(self.original, indices), _part(self.released, indices)
-        space = Space.fit(people.rows(self.people.rest), self.people.settings.scale)
-        return space.points(people.rows(rows)), space.points(released.rows(self.first))
+        indices = [self.original.names.index(name) for name in key]
+        people = _part(self.original, indices)
+        if key not in self._spaces:
+            space = Space.fit(people.rows(self.people.rest), self.people.settings.scale)
+            self._spaces[key] = space, space.points(_part(self.released, indices).rows(self.first))
+        space, centres = self._spaces[key]
+        return space.points(people.rows(rows)), centres
 
     def blocks(self, rows: np.ndarray) -> list[np.ndarray]:
         """Return the rows in blocks whose distances to all classes fit into little memory."""
@@ -100,7 +109,7 @@ def nearest_classes(
     count = min(count, distances.shape[1])
     noise = rng.random(distances.shape[1])
     slack = TIE * (1.0 + distances.min(axis=1, keepdims=True))
-    rounded = np.where(np.isfinite(distances), np.floor(distances / slack), np.inf)
+    rounded = np.where(np.isfinite(distances), np.rint(distances / slack), np.inf)
     order = np.empty((len(distances), count), np.int64)
     for i, row in enumerate(rounded):
         few = np.argpartition(row, count - 1)[:count] if count < len(row) else np.arange(len(row))

@@ -140,9 +140,15 @@ def _check_internal(verdict: PackVerdict, files: dict[str, bytes], original: Pat
     verdict.add(_public_part(manifest) == public, "the public manifest follows from it")
     _check_reports(verdict, files, {name, public_name, ATTACKS, CERTIFICATE})
     if ATTACKS in files:
-        verdict.add(_attacks_agree(parsed(files[ATTACKS])), "attacks: intervals follow from rates")
+        results = parsed(files[ATTACKS])
+        verdict.add(_attacks_agree(results), "attacks: intervals follow from rates")
+        verdict.add(_are_attacks_on(results, manifest), "attacks: on this table and settings")
+    if CERTIFICATE in files:
+        fits = _is_certificate_of(parsed(files[CERTIFICATE]), manifest)
+        verdict.add(fits, "certificate: for this k, these columns and this many records")
     if original is None:
-        verdict.unchecked.append("digest of the input, and certificate: they need the original")
+        proof_left = ", and proof of the certificate" if CERTIFICATE in files else ""
+        verdict.unchecked.append(f"digest of the input{proof_left}: needs the original")
         return
     try:
         settings = Settings.from_data(manifest["settings"])
@@ -186,22 +192,48 @@ def _public_part(manifest: dict[str, Any]) -> dict[str, Any] | None:
         return None
 
 
+def _is_certificate_of(certificate: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    """Return whether a certificate can be of a release, as far as that shows without the data."""
+    try:
+        data, settings = certificate["data"], manifest["settings"]
+        return (
+            certificate["k"] == settings["k"]
+            and certificate["records"] == manifest["records"]
+            and data["columns"] in (None, settings["quasi"])
+            and certificate["claim"]["il"] <= manifest["loss"]["IL"] * (1 + 1e-9) + 1e-9
+        )
+    except (KeyError, TypeError):
+        return False
+
+
+def _are_attacks_on(results: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    """Return whether attacks are on the input and the public settings of a release."""
+    try:
+        of, settings = results["of"], Settings.public_part(manifest["settings"])
+        return of["input"] == manifest["input"]["digest"] and of["settings"] == settings
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
 def _attacks_agree(results: dict[str, Any]) -> bool:
     """Return whether every interval and excess follows from the counts it states."""
     try:
         for result in results["results"]:
-            rates = []
-            for part in ("attack", "control"):
-                stated = result[part]
-                rate = Rate.of(round(stated["value"] * stated["trials"]), stated["trials"])
-                if not _close(rate.as_data(), stated):
+            others = result.get("from_other_records")
+            for success in (result, *([] if others is None else [others])):
+                attack, control = (_rate_stated(success[part]) for part in ("attack", "control"))
+                if attack is None or control is None:
                     return False
-                rates.append(rate)
-            if not _close(excess_of(*rates).as_data(), result["excess"]):
-                return False
-    except (KeyError, TypeError, ValueError):
+                if not _close(excess_of(attack, control).as_data(), success["excess"]):
+                    return False
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return False
     return True
+
+
+def _rate_stated(stated: dict[str, Any]) -> Rate | None:
+    rate = Rate.of(round(stated["value"] * stated["trials"]), stated["trials"])
+    return rate if _close(rate.as_data(), stated) else None
 
 
 def _close(expected: dict[str, Any], stated: dict[str, Any]) -> bool:

@@ -1,6 +1,9 @@
 "use strict";
-// The pages work without this script, but for uploads; it sends files, refreshes fragments and the bar.
-const byId = (id) => document.getElementById(id);
+// The pages work without this script, but for uploads and previews; it sends files, refreshes
+// fragments and the bar, and draws the curtain before anything is painted.
+const root = document.documentElement, byId = (id) => document.getElementById(id);
+root.classList.add("scripted");
+root.classList.toggle("curtain", sessionStorage.getItem("curtain") === "drawn");
 
 async function send(file) {
   const message = byId("message"), busy = byId("busy"), limit = Number(byId("upload").dataset.limit);
@@ -11,11 +14,11 @@ async function send(file) {
   } else {
     busy.hidden = false;
     try {
-      const answer = await fetch("/upload", {
+      const response = await fetch("/upload", {
         method: "POST", body: file, headers: { "X-File-Name": encodeURIComponent(file.name) } });
-      const told = await answer.json();
-      if (told.next) { location.assign(told.next); return; }
-      sentence = told.error;
+      const answer = await response.json();
+      if (answer.next) { location.assign(answer.next); return; }
+      sentence = answer.error;
     } catch { /* the sentence says so */ }
   }
   busy.hidden = true;
@@ -23,8 +26,9 @@ async function send(file) {
   message.hidden = false;
 }
 
-const upload = byId("upload"), drop = byId("drop");
-if (upload) {
+function takeFiles() {
+  const upload = byId("upload"), drop = byId("drop");
+  if (!upload) return;
   upload.addEventListener("change", () => upload.files.length && send(upload.files[0]));
   for (const kind of ["dragover", "drop", "dragleave"]) {
     drop.addEventListener(kind, (event) => {
@@ -35,55 +39,82 @@ if (upload) {
   }
 }
 
-if (byId("opening")) {
-  const look = setInterval(async () => {
-    const state = await (await fetch("/file/state")).json();
-    if (!state.opening) { clearInterval(look); location.reload(); }
+function poll(address, take) {
+  const timer = setInterval(async () => {
+    try {
+      const state = await (await fetch(address)).json();
+      if (take(state)) clearInterval(timer);
+    } catch {
+      clearInterval(timer);
+      const status = byId("told") || byId("opening");
+      status.textContent = "The studio does not answer; look where it was started.";
+    }
   }, 300);
 }
 
-for (const form of document.querySelectorAll("form[data-live]")) {
+function showFacts(target) {
+  for (const fact of target.querySelectorAll("[data-fact]")) {
+    const beside = document.querySelector(`[data-fact-of="${fact.dataset.fact}"]`);
+    if (beside) { beside.textContent = fact.textContent; beside.hidden = false; }
+  }
+}
+
+function refreshFragments(form) {
   let number = 0, later = 0;
+  const target = byId(form.dataset.into);
   const show = async (address, mine) => {
     const answer = await fetch(address, { method: "POST", body: new URLSearchParams(new FormData(form)) });
     const text = await answer.text();
-    if (mine === number && answer.ok) byId(form.dataset.into).innerHTML = text;
-    return mine === number;
+    if (mine !== number || !answer.ok) return undefined;
+    const open = [...target.querySelectorAll("details")].map((details) => details.open);
+    target.innerHTML = text;
+    target.querySelectorAll("details").forEach((details, i) => { details.open = open[i] || false; });
+    showFacts(target);
+    return target.querySelector("[data-next]")?.dataset.next;
   };
   const refresh = async () => {
     const mine = ++number;
+    target.setAttribute("aria-busy", "true");
     try {
-      if (await show(form.dataset.live, mine) && form.dataset.more) await show(form.dataset.more, mine);
+      let address = form.dataset.live;
+      while (address) address = await show(address, mine);
     } catch { /* the page stays as it is */ }
+    if (mine === number) target.removeAttribute("aria-busy");
   };
   form.addEventListener("change", (event) => {
     if (event.target.dataset.form !== undefined) { form.querySelector("[name=show]").click(); return; }
     clearTimeout(later);
     later = setTimeout(refresh, 50);
   });
-  if (form.dataset.more) refresh();
+  if (form.dataset.atOnce !== undefined) refresh();
 }
 
-if (byId("bar")) {
-  const look = setInterval(async () => {
-    const run = await (await fetch("/run/state")).json();
-    if (run.state === "done") { clearInterval(look); location.assign("/look"); return; }
-    if (run.state !== "running") { clearInterval(look); location.reload(); return; }
-    byId("bar").value = run.percent;
-    byId("told").textContent = run.stopping ? "Stopping at the next checkpoint." : run.text;
-    byId("left").textContent = run.left === null ? "" : `About ${run.left} seconds left.`;
-    byId("compiling").hidden = !run.compiling;
-  }, 300);
+function drawCurtain() {
+  const drawn = root.classList.toggle("curtain");
+  sessionStorage.setItem("curtain", drawn ? "drawn" : "");
+  byId("curtain").setAttribute("aria-pressed", String(drawn));
 }
 
-const curtain = byId("curtain");
-if (curtain) {
-  const draw = () => {
-    const drawn = document.body.classList.toggle("curtain");
-    curtain.setAttribute("aria-pressed", String(drawn));
-  };
-  curtain.addEventListener("click", draw);
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "c" && !event.ctrlKey && !event.metaKey && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) draw();
+document.addEventListener("DOMContentLoaded", () => {
+  takeFiles();
+  if (byId("opening")) poll("/file/state", (state) => {
+    if (!state.opening) location.reload();
+    return !state.opening;
   });
-}
+  if (byId("bar")) poll("/run/state", (run) => {
+    if (run.state === "done") { location.assign("/look"); return true; }
+    if (run.state !== "running") { location.reload(); return true; }
+    byId("bar").value = run.percent;
+    byId("told").textContent = run.text;
+    byId("left").textContent = run.remaining;
+    byId("compiling").hidden = !run.compiling;
+    return false;
+  });
+  document.querySelectorAll("form[data-live]").forEach(refreshFragments);
+  byId("curtain").setAttribute("aria-pressed", String(root.classList.contains("curtain")));
+  byId("curtain").addEventListener("click", drawCurtain);
+  document.addEventListener("keydown", (event) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === "c" && !event.ctrlKey && !event.metaKey && !event.altKey && !typing) drawCurtain();
+  });
+});

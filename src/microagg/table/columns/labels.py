@@ -286,11 +286,13 @@ def _kind(measure: str) -> Kind | None:
 
 
 def understood_in(table: Any, names: Iterable[str] | None = None) -> dict[str, Understood]:
-    """Return the meanings of a table's columns by their labels, by name."""
+    """Return the meanings of a table's columns by their labels, by name, in table order."""
+    if names is not None and isinstance(table, pa.Table):
+        indices = {table.schema.get_field_index(name) for name in names}
+        table = table.select(sorted(indices - {-1}))
     return {
         name: understood(labels, _as_meant(table.schema.field(name), table.column(name)))
         for name, labels in labels_in(table).items()
-        if names is None or name in names
     }
 
 
@@ -323,7 +325,7 @@ def as_labels_say(settings: ColumnSettings, table: Any) -> ColumnSettings:
     understood_columns = understood_in(table)
     if not understood_columns:
         return settings
-    from microagg.table.kind_parameters import as_number
+    from microagg.table.code_parameters import as_number
 
     kinds, levels, special = dict(settings.kinds), dict(settings.levels), dict(settings.special)
     aggregate = dict(settings.aggregate)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from microagg.table.code_parameters import as_number
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.columns.field_metadata import MARKER, field_metadata, missing_mark
@@ -26,7 +27,6 @@ from microagg.table.columns.text_masks import (
 )
 from microagg.table.columns.text_options import cells_of_pattern
 from microagg.table.columns.text_types import TextType, is_truth, number_type
-from microagg.table.kind_parameters import as_number
 from microagg.table.schema import ColumnSettings
 
 

@@ -14,6 +14,7 @@ from typing import NoReturn
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.fast_inference import (
     are_shortest,
@@ -261,7 +262,8 @@ def _as_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedArray]:
         _check_cell(
             name,
             wrong,
-            f"a date in another pattern than before; write all alike, or say nominal=[{name!r}]",
+            "a date in another pattern than before; write all alike, or say ",
+            Assignment("nominal", [name]),
         )
     pattern = Pattern.of(pc.drop_null(text)[0].as_py(), _longest_fraction(text))
     local = pc.replace_substring_regex(text, ZONE, "") if pattern.zone else text
@@ -337,19 +339,24 @@ def _check_mixed(name: str, look: TextFacts, *, numeric: bool) -> None:
             if wrong >= 0 and infinite[wrong].as_py():
                 _check_cell(name, wrong, "infinite value; mend it or leave the record out")
             if wrong >= 0:
-                _check_cell(name, wrong, f"text where a {what} is needed; {_what_to_say(name)}")
+                _check_cell(name, wrong, f"text where a {what} is needed; ", _advice_on_text(name))
 
 
-def _what_to_say(name: str) -> str:
-    return (
-        f"mend it, or say what it is: special={{{name!r}: '…'}} for a code such as not "
-        f"applicable, na=['…'] for a missing value, "
-        f"nominal=[{name!r}] if the column holds categories"
+def _advice_on_text(name: str) -> Sentence:
+    return sentence(
+        "mend it, or say what it is: ",
+        Assignment("special", {name: "…"}),
+        " for a code such as not applicable, ",
+        Assignment("na", ["…"]),
+        " for a missing value, ",
+        Assignment("nominal", [name]),
+        " if the column holds categories",
     )
 
 
-def _check_cell(name: str, position: int, what: str) -> NoReturn:
-    raise InputError(f"column {name!r}, row {position + 1} (header not counted): {what}.")
+def _check_cell(name: str, position: int, *what: object) -> NoReturn:
+    where = f"column {name!r}, row {position + 1} (header not counted): "
+    raise InputError(sentence(where, *what, "."))
 
 
 def _may_be_more_than_text(
