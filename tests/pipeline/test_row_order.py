@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-
 from microagg.pipeline import row_order
 
 

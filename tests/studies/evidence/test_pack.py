@@ -321,7 +321,7 @@ def test_l_and_t_are_counted_as_microagg_counts_them() -> None:
 
 
 def two_classes(**settings: object) -> tuple[list[list[str]], dict[str, object]]:
-    """Rows of two classes of four, in the first of which all are ill alike, and a manifest of settings.
+    """Rows of two classes of four, the first with one illness only, and a manifest of settings.
 
     The illnesses of the first class are 1/4 away from those of the table, so its t is 0.25.
     """
@@ -349,9 +349,7 @@ def two_classes(**settings: object) -> tuple[list[list[str]], dict[str, object]]
         ({"t": 0.25 - 1.1e-6}, False),
     ],
 )
-def test_l_and_t_are_counted_one_without_the_other(
-    settings: dict[str, float], holds: bool
-) -> None:
+def test_l_and_t_are_counted_one_without_the_other(settings: dict[str, float], holds: bool) -> None:
     assert verify_release.recount(*two_classes(**settings)).holds is holds
 
 
