@@ -170,30 +170,37 @@ def measure(results: Path, sources: dict[str, str], args: argparse.Namespace) ->
 
 
 def compare(results: Path, old: str, new: str) -> None:
-    """Print the balanced releases of two sources side by side, and the geometric mean of their
-    losses.
+    """Print the balanced releases of two sources side by side, seeds that both have, and the
+    geometric mean of the changes of loss.
     """
-    by_cell: dict[tuple[str, int, str, str], list[dict[str, Any]]] = defaultdict(list)
+    cells: dict[tuple[str, int], dict[str, dict[int, dict[str, Any]]]] = defaultdict(dict)
     for line in map(json.loads, results.read_text().splitlines()):
-        by_cell[line["table"], line["k"], str(line["effort"]), line["source"]].append(line)
-    print(
-        "| table | records | k | IL old (s) | IL new (s) | change | s / 1,000 |\n"
-        "|---|---|---|---|---|---|---|"
-    )
-    changes = []
-    for (table, k, effort, source), lines in by_cell.items():
-        others = by_cell.get((table, k, effort, new))
-        if source != old or effort != "balanced" or not others:
+        if line["effort"] == "balanced":
+            cells[line["table"], line["k"]].setdefault(line["source"], {})[line["seed"]] = line
+    print("| table | records | k | seeds | IL old (s) | IL new (s) | change | s / 1,000 |")
+    print("|" + "---|" * 8)
+    changes = {}
+    for (table, k), sources in cells.items():
+        before, after = sources.get(old, {}), sources.get(new, {})
+        seeds = sorted(before.keys() & after.keys())
+        if not seeds:
             continue
-        was, now = (statistics.mean(line["il"] for line in cell) for cell in (lines, others))
-        took, takes = (statistics.mean(line["cpu"] for line in cell) for cell in (lines, others))
-        records = lines[0]["records"]
-        changes.append(math.log(now / was))
+        was, now = (statistics.mean(of[seed]["il"] for seed in seeds) for of in (before, after))
+        took, takes = (statistics.mean(of[seed]["cpu"] for seed in seeds) for of in (before, after))
+        records = after[seeds[0]]["records"]
+        changes[f"{table}, k = {k}"] = now / was
         print(
-            f"| {table} | {records:,} | {k} | {was:.4f} ({took:.1f}) | {now:.4f} ({takes:.2f}) "
-            f"| {100 * (now / was - 1):+.2f} % | {1000 * takes / records:.2f} |"
+            f"| {table} | {records:,} | {k} | {len(seeds)} | {was:.4f} ({took:.1f}) "
+            f"| {now:.4f} ({takes:.2f}) | {100 * (now / was - 1):+.2f} % "
+            f"| {1000 * takes / records:.2f} |"
         )
-    print(f"\ngeometric mean of the changes: {100 * math.expm1(statistics.mean(changes)):+.2f} %")
+    mean = 100 * math.expm1(statistics.mean(map(math.log, changes.values())))
+    worst = max(changes, key=changes.__getitem__)
+    print(
+        f"\ngeometric mean of the changes over {len(changes)} tables: {mean:+.2f} %; the worst: ",
+        end="",
+    )
+    print(f"{worst}, {100 * (changes[worst] - 1):+.2f} %")
 
 
 def main() -> None:

@@ -23,7 +23,9 @@ on one core of the test machine. "Best published" is the lowest figure on z-scor
 tables print for that cell; "proven" is a lower bound on the loss of any grouping into groups of k
 or more; the gap is (loss - bound) / bound for the best loss found with any effort. The columns
 balanced and thorough were measured before `auto` became faster (commit a9c62c3): balanced made six
-times as many steps then, each of them dearer. `prove` and the bounds are of the next section.
+times as many steps then, each of them dearer. `prove` and its bound are those of the next section
+for cells that have a line there; elsewhere they were measured before bounds had certificates with
+trees, and what is empty was not measured.
 
 """
 LARGE = Path(__file__).with_name("large.json")

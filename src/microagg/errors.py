@@ -122,6 +122,10 @@ class InputError(MicroaggError, ValueError):
 
     exit_code = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the one sentence that a notebook shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class OnlyInMemoryError(InputError):
     """A setting that is not supported out of core; without a memory limit it runs in memory."""
@@ -187,6 +191,10 @@ class SavingWarning(UserWarning):
 
 class ReadingWarning(UserWarning):
     """Notice about how a file was read: a detected encoding, or ambiguous numbers."""
+
+
+class CodesWarning(UserWarning):
+    """Notice about whole numbers that may be codes and were averaged: declare what they are."""
 
 
 class ClusterWarning(UserWarning):

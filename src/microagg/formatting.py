@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_AXES = re.compile(r"\bon ([\d,]+) axes that vary")  # as the search says it in manifests
 ONE = {"records": "record", "classes": "class", "values": "value"}
 LISTED = 12  # a sentence with more names than this is not read
 
@@ -186,3 +188,28 @@ def duration(seconds: float) -> str:
     if seconds < 1.5 * HOUR:
         return f"{seconds / MINUTE:.0f} minutes"
     return f"{seconds / HOUR:.1f} hours"
+
+
+def chosen_text(sentence: str) -> str:
+    """Return a sentence of a manifest on how groups were formed, as people read it.
+
+    >>> chosen_text("900 records, 2 columns on 7 axes that vary, k = 5")
+    '900 records, 2 columns (7 after coding categories and gaps), k = 5'
+    """
+    return _AXES.sub(r"(\1 after coding categories and gaps)", sentence)
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Return a plain table in HTML, as notebooks show it.
+
+    >>> html_table(["k"], [["<5"]])
+    '<table><thead><tr><th>k</th></tr></thead><tbody><tr><td>&lt;5</td></tr></tbody></table>'
+    """
+
+    def row(cells: Iterable[object], mark: str) -> str:
+        texts = (escape(printable(str(cell))) for cell in cells)
+        return f"<tr>{''.join(f'<{mark}>{text}</{mark}>' for text in texts)}</tr>"
+
+    title = f"<caption>{escape(printable(caption))}</caption>" if caption else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{title}<thead>{row(head, 'th')}</thead><tbody>{body}</tbody></table>"

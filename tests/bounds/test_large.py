@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from microagg.bounds import lower
+from microagg.bounds import columns, lower
 from microagg.bounds.chains import ChainPricing, squared_distances
 from microagg.bounds.columns import Budget
 from microagg.bounds.cuts import Cuts
@@ -72,6 +72,21 @@ def test_a_bound_of_many_records_is_confirmed_and_nearly_that_of_a_program_witho
     assert 0.999 * whole.sse < bound.sse <= whole.sse * (1.0 + 1e-3)
 
 
+def test_what_a_first_order_method_begins_ends_as_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points = np.random.default_rng(4).normal(size=(90, 3))
+    alone = lower_bound(points, 4, time_limit=None)
+    monkeypatch.setattr(columns, "MANY", 50)
+    begun = lower_bound(points, 4, time_limit=None)
+    assert begun.sse == pytest.approx(alone.sse, rel=5e-3)
+    verdict = check_certificate(begun.certificate(), points)
+    assert verdict.holds, verdict.reason
+    assert lower_bound(points, 4, time_limit=None).pi.tobytes() == begun.pi.tobytes()
+    early = lower_bound(points, 4, watch=Watch(stop_after=2))
+    assert check_certificate(early.certificate(), points).holds
+
+
 def test_duplicates_and_outliers_among_many_records(all_are_large: None) -> None:
     rng = np.random.default_rng(0)
     points = np.repeat(rng.normal(size=(25, 3)), 4, axis=0)
@@ -105,11 +120,11 @@ def test_a_program_is_solved_as_by_interior_points() -> None:
         for _ in range(60):
             shares = method.run(members, starts, costs, shares)
         rows = np.concatenate([members, np.arange(n)])
-        columns = SparseColumns(
+        matrix = SparseColumns(
             np.concatenate([starts, 3 * count + 1 + np.arange(n)]), rows, np.ones(len(rows))
         )
         all_costs = np.concatenate([costs, np.full(n, 9.0)])
-        exact = solve_interior(columns, all_costs, np.ones(n), 1e-9, np.arange(n))
+        exact = solve_interior(matrix, all_costs, np.ones(n), 1e-9, np.arange(n))
         assert exact is not None
         assert method.prices.sum() == pytest.approx(exact.value, rel=5e-3)
         excess = costs - method.prices[members].reshape(count, 3).sum(axis=1)

@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import made_up_aggregate
+import made_up_format
 import made_up_measure
 import microagg as ma
 import small_blocks
@@ -31,6 +32,7 @@ from microagg.measures import registry
 from microagg.pipeline import block_stats
 from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.memory_budget import MemoryBudget
+from microagg.pipeline.on_disk import OnDiskRelease
 from microagg.release.settings_schema import settings_schema
 from microagg.table.aggregates import AGGREGATES
 from running import Outcome, run
@@ -203,15 +205,44 @@ def test_a_measure_on_the_command_line(source: Path, measured: None) -> None:
     assert (figure["value"], figure["basis"]) == (0.0, "a sample of records")
 
 
-def test_a_format(source: Path, in_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format(
+    source: Path, in_blocks: None, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, "made_up_format:RIBBON"))
-    target = source.parent / "out.ribbon"
-    release = anonymize_file(source, target, **SETTINGS)
-    assert format_of(target).read(target).num_rows == release.table.num_rows == 2000
+    client.run(made_up_format.register)
+    ribbon = source.parent / "in.ribbon"
+    made_up_format.write(pyarrow.parquet.read_table(source), ribbon, "#")
+    ways: dict[str, dict[str, Any]] = {
+        "memory": {}, "blocks": {"memory": 1, "threads": 2}, "dask": {"engine": client},
+    }  # fmt: skip
+    for name, options in ways.items():
+        (source.parent / name).mkdir()
+        target = source.parent / name / "out.ribbon"
+        report = target.with_name("report.md")
+        release = anonymize_file(ribbon, target, report=report, **SETTINGS, **options)
+        assert isinstance(release, OnDiskRelease) is (name != "memory")
+        assert format_of(target).read(target).num_rows == 2000
+        assert target.read_text("utf-8").startswith("#")
+    assert files_in(source, "memory") == files_in(source, "blocks") == files_in(source, "dask")
     assert "| ribbon | .ribbon, .rib |" in page("formats")
-    # one that is not written piece by piece is refused by name out of core
-    with pytest.raises(ma.InputError, match="a ribbon file is not written beyond memory"):
-        anonymize_file(source, source.parent / "two.ribbon", memory=1, **SETTINGS)
+
+
+def test_a_format_that_loses_records_is_refused_out_of_core(
+    source: Path, in_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(made_up_format, "texts_of", lambda table: [("1",) * table.num_columns] * 5)
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, "made_up_format:RIBBON"))
+    with pytest.raises(ma.GuaranteeError, match="has lost or gained records"):
+        anonymize_file(source, source.parent / "out.ribbon", memory=1, **SETTINGS)
+    assert not list(source.parent.glob("out.ribbon*"))
+
+
+def test_a_format_read_and_written_as_a_whole_is_refused_out_of_core(
+    source: Path, in_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, "made_up_format:CARD"))
+    with pytest.raises(ma.InputError, match="a card file is not written beyond memory"):
+        anonymize_file(source, source.parent / "two.card", memory=1, **SETTINGS)
 
 
 SETTING = """

@@ -56,7 +56,9 @@ def asked_in(words: list[str]) -> dict[str, Any]:
     asked: dict[str, Any] = {}
     for option, given in zip(words[4::2], words[5::2], strict=True):
         name = option.removeprefix("--").replace("-", "_")
-        if name in LISTS:
+        if name == "numeric":
+            asked["kinds"] = dict.fromkeys(given.split(","), "numeric")
+        elif name in LISTS:
             asked[name] = given.split(",")
         elif name in BY_COLUMN:
             asked.setdefault(name, [])

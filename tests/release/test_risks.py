@@ -219,7 +219,8 @@ class TestTrueValues:
     def test_they_are_refused_until_accepted(self) -> None:
         check_unaccepted(Settings.of(k=3))
         with pytest.raises(
-            ma.InputError, match=r"as they are.*accept_risk='true-values' accepts that"
+            ma.InputError,
+            match=r"true values of single records.*accept_risk='true-values' accepts that",
         ):
             check_unaccepted(Settings.of(k=3), ["true-values"])
         check_unaccepted(Settings.of(k=3, accept_risk=["true-values"]), ["true-values"])
@@ -334,7 +335,7 @@ class TestCaps:
 
 
 RISKY = [
-    ({"precision": "full"}, "full-precision", "to the digit"),
+    ({"precision": "full"}, "full-precision", "value exactly"),
     ({"method": "individual-ranking"}, "single-columns", "each column alone"),
 ]
 

@@ -85,7 +85,7 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
         "--resume",
         "--dask",
     }
-    own |= {"--manifest", "--public-manifest", "--dry-run", "--json"}
+    own |= {"--manifest", "--public-manifest", "--dry-run", "--json", "--numeric"}
     own |= {flag_of(name) for name in reading_options()} | {"--escape-formulas"}
     own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
     assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own

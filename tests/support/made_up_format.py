@@ -7,8 +7,11 @@ is missing.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +49,40 @@ def read(path: Path, mark: str | None = None) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, mark: str) -> None:
+    rows = [table.column_names, *texts_of(table)]
+    path.write_text("".join(f"{mark}{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def read_pieces(path: Path, mark: str | None = None) -> Iterator[pa.Table]:
     import pyarrow as pa
 
-    texts = [column.cast(pa.string()).to_pylist() for column in table.columns]
-    rows = [table.column_names, *zip(*texts, strict=True)]
-    path.write_text("".join(f"{mark}{json.dumps(row)}\n" for row in rows), "utf-8")
+    mark = mark or detect(path)["mark"]
+    with path.open(encoding="utf-8") as lines:
+        names = json.loads(next(lines).removeprefix(mark))
+        while rows := [json.loads(line.removeprefix(mark)) for line in islice(lines, 1000)]:
+            columns = (pa.array([row[j] for row in rows], pa.string()) for j in range(len(names)))
+            yield pa.table(dict(zip(names, columns, strict=True)))
+
+
+@contextlib.contextmanager
+def in_pieces(path: Path, schema: pa.Schema, mark: str) -> Iterator[Callable[[pa.Table], None]]:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"{mark}{json.dumps(schema.names)}\n")
+        yield lambda table: file.writelines(f"{mark}{json.dumps(row)}\n" for row in texts_of(table))
+
+
+def texts_of(table: pa.Table) -> list[tuple[str | None, ...]]:
+    import pyarrow as pa
+
+    columns = [column.cast(pa.string()).to_pylist() for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def register() -> None:
+    """Add the format to the list, as its line there would, in this process."""
+    from microagg.files import formats
+
+    formats.FORMATS = (*formats.FORMATS, "made_up_format:RIBBON")
 
 
 def detect(path: Path) -> dict[str, Any]:
@@ -66,6 +98,8 @@ RIBBON = Format(
     nested=False,
     options={"mark": "@"},
     detect=detect,
+    read_pieces=read_pieces,
+    in_pieces=in_pieces,
 )
 
 LOSING = replace(RIBBON, write=lambda table, path, mark: write(table.slice(1), path, mark))
@@ -82,6 +116,8 @@ CARD = replace(
     detect=lambda path: {},
     read=lambda path: read(path, "!"),
     write=lambda table, path: write(table, path, "!"),
+    read_pieces=None,
+    in_pieces=None,
 )
 """One without options."""
 

@@ -107,13 +107,13 @@ def test_to_the_letter_if_asked() -> None:
     assert exact.risk["distinct-l"] >= 3
     assert exact.settings.exact is True
     assert exact.public_manifest["settings"]["exact"] is True
-    assert any("much like another one" in note for note in exact.notes)
+    assert any("nearly the same as another one" in note for note in exact.notes)
 
 
 def test_texts_that_are_much_alike_are_told_of() -> None:
     table = pa.table({"age": [1.0, 2, 3, 4], "ill": ["Sjögren", "Sjogren", "flu.", "flu"]})
     release = ma.anonymize(table, 2, ["age"], confidential=["ill"], method="mdav", seed=1)
-    assert any("2 texts that are much like another one" in note for note in release.notes)
+    assert any("2 texts that are nearly the same as another one" in note for note in release.notes)
 
 
 def test_a_csv_column_is_what_it_means(tmp_path: Path) -> None:

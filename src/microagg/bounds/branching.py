@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.bounds.columns import excess_of_groups
 from microagg.bounds.cuts import Cuts
 from microagg.bounds.groups import select_groups
-from microagg.bounds.pricing import Prices, Sets
+from microagg.bounds.pricing import Prices, Sets, excess_of_groups
 from microagg.bounds.repair import repaired
 from microagg.bounds.separation import violated_cuts
 from microagg.refine.highs import SolverError, Stop, must, new_solver, run_solver

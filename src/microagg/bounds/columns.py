@@ -1,5 +1,6 @@
 """Column generation: better and better prices, from linear programs over some possible groups.
 
+0. *Begin.* With more than two thousand records, a first-order method finds groups (`large.py`).
 1. *Converge.* An interior-point solution over the groups known so far gives prices; heuristic
    pricing finds groups that are too cheap under them, until it finds none.
 2. *Prove.* Exact pricing lists all sets that are still too cheap. They become known, and lowering
@@ -25,15 +26,16 @@ from microagg.bounds.groups import (
     some_of_each,
 )
 from microagg.bounds.heuristic import heuristic_sets
+from microagg.bounds.large import LargeProgram
 from microagg.bounds.master import Master, Solution
-from microagg.bounds.pricing import Prices, Sets
+from microagg.bounds.pricing import TOLERANCE, Prices, Sets, excess_of_groups
 from microagg.bounds.repair import repaired
 from microagg.bounds.separation import violated_cuts
 from microagg.refine.highs import Stop
 
-TOLERANCE = 1e-9  # an excess this little below 0 is none; in units of the mean price
 LOOSE, TIGHT, SHARP = 1e-2, 1e-4, 1e-6  # relative gaps of programs: at first, at last, for cuts
 NOTHING = 1e-4  # an excess this little below 0 is not worth another round
+MANY = 2000  # records: with more, groups are found by a first-order method first
 LISTED = 200_000
 WORK = 40_000_000_000  # records that exact pricing looks at: some twenty seconds
 SHARE_OF_ATTEMPTS = 16  # an attempt on the way gets so much less
@@ -95,6 +97,9 @@ class ColumnGeneration:
         self._polishing = False
         self._value_before_cuts = -np.inf
         self._solution: Solution | None = None
+        self._first = LargeProgram(points, k, records, self.best.pi) if len(points) > MANY else None
+        if self._first is not None:
+            self._phase = "begin"
 
     def know(self, members: np.ndarray, offsets: np.ndarray) -> int:
         """Make these groups known (records in ascending order)."""
@@ -103,6 +108,7 @@ class ColumnGeneration:
     def step(self, stop: Stop) -> None:
         """Do one round. If `stop` interrupts it, the best proof is as before."""
         {
+            "begin": self._begin,
             "converge": self._converge,
             "attempt": self._attempt,
             "prove": self._prove,
@@ -118,6 +124,20 @@ class ColumnGeneration:
     def prices(self) -> Prices:
         """The prices of the present program: no proof yet."""
         return self.best if self._solution is None else self._solution.prices
+
+    def _begin(self, stop: Stop) -> None:
+        """Find groups by a first-order method; factors of thousands of rows take far longer."""
+        first = self._first
+        assert first is not None
+        first.step(stop)
+        if stop() or not first.converged:
+            return
+        self.know(*first.groups)
+        prices, n = Prices(first.prices, np.empty(0)), len(self.points)
+        self.cost = float(first.prices.sum())
+        shares = np.zeros(len(self.master))
+        self._solution = Solution(self.cost, self.cost, prices, shares, np.zeros(n))
+        self._first, self._phase, self._tolerance = None, "attempt", TIGHT
 
     def _converge(self, stop: Stop) -> None:
         solution = self.master.solve(self._tolerance, stop)
@@ -294,21 +314,3 @@ class ColumnGeneration:
         alive = solution.prices.penalties > DEAD_CUT
         known = {(master.cuts.records[c], int(master.cuts.parts[c])) for c in np.flatnonzero(alive)}
         return [cut for cut in cuts if cut not in known]
-
-
-def excess_of_groups(
-    members: np.ndarray, offsets: np.ndarray, costs: np.ndarray, prices: Prices, cuts: Cuts
-) -> np.ndarray:
-    """Return the cost of each group above the prices of its members, penalties included.
-
-    >>> prices = Prices(np.array([1.0, 2.0]), np.empty(0))
-    >>> members, offsets = np.array([0, 1]), np.array([0, 2])
-    >>> excess_of_groups(members, offsets, np.array([5.0]), prices, Cuts(2, [])).tolist()
-    [2.0]
-    """
-    sizes = np.diff(offsets)
-    numbers = np.repeat(np.arange(len(sizes)), sizes)
-    worth = np.bincount(numbers, prices.pi[members], minlength=len(sizes))
-    cut, column, times = cuts.held(members, offsets)
-    penalties = np.bincount(column, prices.penalties[cut] * times, minlength=len(sizes))
-    return costs - worth + penalties

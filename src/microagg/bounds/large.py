@@ -12,13 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from microagg.bounds.chains import ChainPricing
-from microagg.bounds.columns import TOLERANCE, excess_of_groups
 from microagg.bounds.cuts import Cuts
 from microagg.bounds.first_order import BETWEEN_RESTARTS, FirstOrder
 from microagg.bounds.groups import costs_of_groups, groups_around_each, select_groups, some_of_each
 from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.master import Master
-from microagg.bounds.pricing import Prices, Sets
+from microagg.bounds.pricing import TOLERANCE, Prices, Sets, excess_of_groups
 from microagg.bounds.repair import repaired
 from microagg.kernels.compiling import kernel
 from microagg.refine.highs import Stop
@@ -100,7 +99,8 @@ class LargeProgram:
         self._method = FirstOrder(instant, self._master.ceilings)
         self._random = np.random.Generator(np.random.PCG64(0))
         self._rounds = self._proofs = 0
-        self._converged = False
+        self.converged = False
+        """Whether hardly any groups are left to be found."""
         self.finished = False
 
     @property
@@ -109,20 +109,30 @@ class LargeProgram:
         return self._proofs > 0
 
     @property
+    def prices(self) -> np.ndarray:
+        """The prices of the present program: no proof yet."""
+        return self._method.prices
+
+    @property
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """The groups known: members and offsets."""
+        return self._master.members, self._master.offsets
+
+    @property
     def value(self) -> float:
         """The sum that is proven so far."""
         return float(self.pi.sum())
 
     def step(self, stop: Stop) -> None:
         """Do one round: solve the program and look for groups, or price exactly and prove."""
-        if self._converged:
+        if self.converged:
             self._prove(stop)
             return
         if not self._solve(ITERATIONS, stop):
             return
         new = self._price(stop)
         self._rounds += 1
-        self._converged = new < FEW * len(self.points) or self._rounds >= ROUNDS
+        self.converged = new < FEW * len(self.points) or self._rounds >= ROUNDS
 
     def _solve(self, iterations: int, stop: Stop) -> bool:
         """Get nearer to an optimum of the program; False if `stop` interrupted it."""
@@ -177,7 +187,7 @@ class LargeProgram:
         if not self._solve(LAST_ITERATIONS, stop):
             return
         n, pricing = len(self.points), ChainPricing(self.points, self.k, stored=False)
-        solved = self._method.prices
+        solved, new = self._method.prices, 0
         for share in SHRINKS:
             prices = Prices(self._instant + share * (solved - self._instant), np.empty(0))
             cheap = pricing.sets(

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from microagg.bounds.bound import CUT, ENUMERATED, Bound, Cut, bound_from, total_squares
-from microagg.bounds.columns import NEIGHBOURS, TOLERANCE, Budget, ColumnGeneration
+from microagg.bounds.columns import NEIGHBOURS, Budget, ColumnGeneration
 from microagg.bounds.groups import costs_of_groups
 from microagg.bounds.large import NEIGHBOURS as NEIGHBOURS_OF_MANY
 from microagg.bounds.large import LargeProgram
 from microagg.bounds.listening import Listener
 from microagg.bounds.neighbours import SCANNED, nearest_others
+from microagg.bounds.pricing import TOLERANCE
 from microagg.kernels import sums
 from microagg.kernels.cut import optimal_cut
 from microagg.measures.loss.sse import loss_of_partition

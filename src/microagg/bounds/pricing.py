@@ -35,6 +35,8 @@ import numpy as np
 
 from microagg.bounds.cuts import Cuts
 
+TOLERANCE = 1e-9  # an excess this little below 0 is none; in units of the mean price
+
 
 class Prices(NamedTuple):
     """The two halves of a proof: prices of records, and penalties of cuts."""
@@ -70,3 +72,21 @@ def joined_sets(listed: list[tuple[np.ndarray, np.ndarray]], complete: bool) -> 
         np.concatenate([x for _, x in listed] or [np.empty(0)]),
         complete,
     )
+
+
+def excess_of_groups(
+    members: np.ndarray, offsets: np.ndarray, costs: np.ndarray, prices: Prices, cuts: Cuts
+) -> np.ndarray:
+    """Return the cost of each group above the prices of its members, penalties included.
+
+    >>> prices = Prices(np.array([1.0, 2.0]), np.empty(0))
+    >>> members, offsets = np.array([0, 1]), np.array([0, 2])
+    >>> excess_of_groups(members, offsets, np.array([5.0]), prices, Cuts(2, [])).tolist()
+    [2.0]
+    """
+    sizes = np.diff(offsets)
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    worth = np.bincount(numbers, prices.pi[members], minlength=len(sizes))
+    cut, column, times = cuts.held(members, offsets)
+    penalties = np.bincount(column, prices.penalties[cut] * times, minlength=len(sizes))
+    return costs - worth + penalties

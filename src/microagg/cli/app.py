@@ -60,9 +60,8 @@ Dask = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Let the workers of a Dask cluster do the work: its scheduler, such as "
-        "tls://10.0.0.1:8786, or local:4 for four "
-        "processes of this machine. Nothing but the time depends on it.",
+        help="Run on a Dask cluster: the address of its scheduler, such as tls://10.0.0.1:8786, or "
+        "local:4 for four processes of this machine. The release is the same.",
     ),
 ]
 """What commands take whose work can be shared."""

@@ -153,8 +153,8 @@ def _global_options(
         str | None,
         typer.Option(
             metavar="|".join(LEVELS),
-            help="Tell each step on standard error, with numbers and seconds and no value of "
-            "the data.",
+            help="Log each step to standard error, with counts and seconds, never a value of the "
+            "data.",
             autocompletion=lambda: list(LEVELS),
         ),
     ] = None,

@@ -43,8 +43,8 @@ def attack(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a rerun of a release: singling out, linkability and inference, with a control group
-    that was left out.
+    """Attack a release, and compare with a control group. A rerun without the control group is
+    attacked by singling out, linkability and inference.
     """
     from microagg.cli import terminal
     from microagg.release.saving import report_paths
@@ -93,7 +93,7 @@ def evidence(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pack what an auditor needs of a release, public and internal apart, or verify such a pack."""
+    """Pack what an auditor needs, or verify such a pack. Public and internal files are apart."""
     from microagg.studies.evidence.pack import pack_release
     from microagg.studies.evidence.verify import verify_pack
 

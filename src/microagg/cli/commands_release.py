@@ -30,7 +30,7 @@ from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
 from microagg.files.stores.locations import parse_location
-from microagg.proposal.open_codes import settled
+from microagg.proposal.open_codes import check_codes, settled
 from microagg.release.settings import Settings
 from microagg.table.parameters import K
 
@@ -58,7 +58,7 @@ def anonymize(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a verified k-anonymous version of a table, with its manifests."""
+    """Write a verified k-anonymous version of a table. Its manifests are written beside it."""
     from microagg.cli.releasing import AnonymizeOptions, dry_run_of, release_of
     from microagg.pipeline.pipes import is_pipe, private_files
     from microagg.release.saving import report_paths
@@ -91,7 +91,9 @@ def anonymize(
     ):
         if "quasi" not in typed_options:
             _propose_instead(local_source, source, target, typed_options, reading, as_json=as_json)
-        settings = Settings.of(**settled(typed_options, local_source, reading))
+        chosen = settled(typed_options, local_source, reading)
+        settings = Settings.of(**chosen)
+        check_codes(chosen, local_source, reading)
         make = dry_run_of if dry_run else release_of
         make(local_source, local_target if options.piped else written, settings, options)
 
@@ -144,8 +146,8 @@ def propose(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose settings for a table: TOML on standard output, to be corrected and given to anonymize
-    --config.
+    """Propose settings for a table, as a file of TOML. It goes to standard output; correct it and
+    name it with anonymize --config.
     """
     from microagg.pipeline.exposure import exposure_of_proposal
     from microagg.pipeline.pipes import private_files
@@ -200,8 +202,8 @@ def repeat(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release again from its internal manifest and the original table. Exit code 3 if it is
-    not the same; nothing is written then.
+    """Make a release again from its manifest and the original. Exit code 3 if it is not the same;
+    nothing is written then.
     """
     from microagg.cli import terminal
     from microagg.studies.repeating import repeat_file
@@ -258,9 +260,7 @@ def clean(
     folder: Annotated[Path, typer.Argument(help="A folder that releases were saved to.")],
     as_json: AsJson = False,
 ) -> None:
-    """End what runs that were killed began in a folder: whole releases, old or new, and nothing
-    left over.
-    """
+    """Clean up after interrupted runs in a folder. Each release is then whole, old or new."""
     from microagg.cli import show
     from microagg.files.commit.writing import clean_folder
     from microagg.runtime.spill import remove_left_spill

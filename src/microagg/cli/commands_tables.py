@@ -73,8 +73,8 @@ def check(
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check whether a table is k-anonymous, l-diverse and t-close, and list the classes that are
-    not. Exit code 3 if it is not.
+    """Check k-anonymity, l-diversity and t-closeness of a table. Classes that miss them are listed.
+    Exit code 3 if there are some.
     """
     from microagg.cli import documents, show_studies
     from microagg.files.reading import read_table
@@ -130,8 +130,8 @@ def assess(
     suppressed: Suppressed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the information loss and the disclosure risk of a release. microagg shuffles the rows
-    it saves: use --key, or anonymize with --keep-order.
+    """Measure the information loss and the risk of a release. microagg shuffles the rows it saves:
+    use --key, or anonymize with --keep-order.
     """
     from microagg.cli import show_studies, terminal
     from microagg.studies.assess import assess_files
@@ -193,9 +193,7 @@ def compare(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Anonymize a table with many methods and values of k, and show which lose least at which
-    risk.
-    """
+    """Compare methods and values of k on a table. Shows which lose least at which risk."""
     from microagg.cli import show_studies, terminal
     from microagg.drawing.canvas import check_picture_place
     from microagg.studies.compare import compare as compare_methods
@@ -249,8 +247,9 @@ def bound(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove a lower bound on the loss of any k-anonymous grouping of a table, and show how close
-    the best grouping found comes to it.
+    """Prove how little any k-anonymous grouping can lose.
+
+    Shows how close the best grouping comes to that.
     """
     from microagg.cli import documents, show, terminal
     from microagg.studies.bounding import bound_file
@@ -280,8 +279,9 @@ def verify_bound(
     data: Annotated[Path, typer.Argument(help="The table that it was made for.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a certificate with a program that shares no code with the one that made it. Exit code 3
-    if it does not hold.
+    """Check a certificate of a bound with an independent program.
+
+    Exit code 3 if it does not hold.
     """
     from microagg.cli import documents
     from microagg.formatting import printable

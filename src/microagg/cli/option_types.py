@@ -14,27 +14,20 @@ Memory = Annotated[
     typer.Option(
         metavar="SIZE",
         help="How much memory to use, such as 4GB; by default half of what is free. Parquet, "
-        "Arrow and text files of more than "
-        "500,000 records that need more are worked on in passes, with the same release. "
-        "All others are read and grouped as a "
-        "whole, whatever is said here; a note tells if that may take more.",
+        "Arrow and text files of more than 500,000 records are processed within it, with the "
+        "same release. Other tables are processed as a whole; a note says if that may take more.",
     ),
 ]
 SpillFolder = Annotated[
     Path | None,
-    typer.Option(
-        help="The folder for what such passes set aside, for your eyes only until it goes; by "
-        "default that of the output."
-    ),
+    typer.Option(help="Folder for private temporary files; by default that of the output."),
 ]
 Threads = Annotated[
     int | None, typer.Option(help="Number of threads; by default one per processor.")
 ]
 Resume = Annotated[
     bool,
-    typer.Option(
-        "--resume", help="Go on from the blocks that a killed run had done, beyond memory."
-    ),
+    typer.Option("--resume", help="Continue a killed large-table run from its finished blocks."),
 ]
 Source = Annotated[
     Path,
@@ -46,7 +39,7 @@ Target = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help=f"The table to write: {known_suffixes()}; NAME/ for a folder of parquet "
+        help=f"The table to write: {known_suffixes(written=True)}; NAME/ for a folder of parquet "
         f"parts; - for csv on standard output.",
     ),
 ]

@@ -60,7 +60,7 @@ CONFIG_OPTIONS = (
             bool,
             typer.Option(
                 "--as-proposed",
-                help='Take the careful answer to all that is marked "decide" in --config.',
+                help="Accept the safest default for every open question of --config.",
             ),
         ],
         False,
@@ -221,7 +221,8 @@ def flag_of(setting: str) -> str:
     """
     declared = Settings.parameters().get(setting)
     forms = () if declared is None else declared.option_forms()
-    return as_flag(forms[0].flag or setting if len(forms) == 1 else setting)
+    first = forms[0].flag if forms else ""
+    return as_flag(first or setting)
 
 
 def _settings_in(typed: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from microagg.cli import terminal
 from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
-from microagg.formatting import number, printable, promised_beside
+from microagg.formatting import chosen_text, number, printable, promised_beside
 from microagg.proposal.column_text import shell_list
 from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
@@ -129,7 +129,7 @@ def _method(done: Release, settings: Mapping[str, Any]) -> None:
         f"{settings['scale']}",
     )
     for sentence in done.manifest["chosen"]:
-        row("", sentence)
+        row("", chosen_text(sentence))
     if done.stopped is not None:
         row("", f"stopped early ({done.stopped}); this is the best grouping until then")
     units = "standardised" if settings["scale"] == "zscore" else f"scale {settings['scale']}"
@@ -151,7 +151,7 @@ def _width() -> int:
 
 def changes(columns: Mapping[str, Change]) -> None:
     """Show the changed cells of each column. Internal: do not publish."""
-    terminal.out.print(f"cells       {sentence_on_changes(columns)}")
+    row("cells", sentence_on_changes(columns))
     shown = Table(
         "",
         "column",
@@ -166,63 +166,50 @@ def changes(columns: Mapping[str, Change]) -> None:
         shown.add_row(" " * 10, name, f"{unchanged} %", moved, gaps)
     terminal.out.print(shown)
     if len(columns) > CHANGED:
-        terminal.out.print(f"            ... and {len(columns) - CHANGED:,} more columns.")
+        row("", f"... and {len(columns) - CHANGED:,} more columns.")
 
 
 def bounded(result: Bounded, certificate: Path | None) -> None:
     """A bound and the grouping that was found while proving it."""
-    terminal.out.print(
-        f"loss        IL = {result.loss['IL']:.4f} % of the variation, for the best grouping found"
-    )
+    row("loss", f"IL = {result.loss['IL']:.4f} % of the variation, for the best grouping found")
     bound(result.bound, result.labels)
     if result.stopped is not None:
-        terminal.out.print(
-            f"            stopped early ({result.stopped}); with more time the gap may shrink"
-        )
+        row("", f"stopped early ({result.stopped}); with more time the gap may shrink")
     if certificate is not None:
-        terminal.out.print(
-            f"internal    {certificate} (do not publish: it holds a number for each record)"
-        )
-        terminal.out.print(
-            f"            it proves {result.bound.certified_il:.4f} %; check it with "
-            f"`microagg verify-bound`"
+        row("internal", f"{certificate} (do not publish: it holds a number for each record)")
+        row(
+            "",
+            f"it proves {result.bound.certified_il:.4f} %; check it with `microagg verify-bound`",
         )
 
 
 def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -> None:
     """Show the lower bound on the loss of any grouping, and the gap of these groups."""
-    terminal.out.print(
-        f"bound       no grouping into groups of {proven.k} or more can lose less than "
-        f"{proven.il:.4f} % (proven)"
+    row(
+        "bound",
+        f"no grouping into groups of {proven.k} or more can lose less than "
+        f"{proven.il:.4f} % (proven)",
     )
     gap = proven.gap(labels)
     if proven.optimal and gap < 1e-6:
-        terminal.out.print(
-            "            optimal: this grouping reaches the bound, before values are rounded"
-        )
+        row("", "optimal: this grouping reaches the bound, before values are rounded")
     elif proven.solver_optimal and gap < 1e-6:
-        terminal.out.print(
-            "            optimal by the solver's word: a certificate proves "
-            f"{proven.certified_il:.4f} %"
-        )
+        row("", f"optimal by the solver's word: a certificate proves {proven.certified_il:.4f} %")
     else:
-        terminal.out.print(
-            f"            this grouping is within {number(gap)} % of the bound, before "
-            f"values are rounded"
-        )
+        row("", f"this grouping is within {number(gap)} % of the bound, before values are rounded")
     if proven.mixed:
-        terminal.out.print(f"            {OF_MIXED}")
+        row("", f"{OF_MIXED}")
     if settings is not None and (beside := promised_beside(settings.as_data())):
-        terminal.out.print(f"            the bound is for k alone: {beside}")
+        row("", f"the bound is for k alone: {beside}")
     if settings is not None and settings.cap:
-        terminal.out.print("            both are of the capped values, and so is a certificate")
+        row("", "both are of the capped values, and so is a certificate")
 
 
 def reports(path: Path | None) -> None:
     """Where the reports were written."""
     if path is not None:
         internal, public = report_paths(path)
-        terminal.out.print(f"report      {public}; do not publish {internal}")
+        row("report", f"{public}; do not publish {internal}")
 
 
 def demo_intro(source: Path, target: Path, k: int, settings: Mapping[str, Any]) -> None:

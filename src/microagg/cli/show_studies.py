@@ -93,10 +93,10 @@ def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
             terminal.out.print(f"{classes}; the smallest has {result.sizes.min():,} records.")
     else:
         records = int(result.sizes[result.too_small].sum())
+        small = int(result.too_small.sum())
         terminal.out.print(
-            f"no: {int(result.too_small.sum()):,} of {classes} in {names} have fewer than "
-            f"{result.k} records "
-            f"({records:,} records in total).",
+            f"no: {small:,} of {classes} in {names} {'has' if small == 1 else 'have'} fewer than "
+            f"{result.k} records ({counted(records, 'record')} in total).",
         )
     if result.counted_by == "bits":
         terminal.out.print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +89,11 @@ class Format:
     """`in_pieces(path, schema)` is a context that yields a function for writing pieces. Each piece
     has `RECORDS_IN_A_PIECE` records but the last; the bytes are those of `write`. None if tables
     are written only as a whole.
+    """
+    read_pieces: Callable[..., Iterator[pa.Table]] | None = None
+    """`read_pieces(path, **options)` yields the table of `read` piece by piece, so that such files
+    are read and verified out of core. None if files are read only as a whole; parquet, Arrow and
+    text files have readers of their own.
     """
     reading: tuple[Parameter, ...] = ()
     """Options of reading for users. Their names are arguments of `read`; every command and function

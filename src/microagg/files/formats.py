@@ -76,13 +76,18 @@ def format_of(path: Path | Url) -> Format:
     return match
 
 
-def known_suffixes() -> str:
-    """Return the suffixes of all formats, as a sentence lists them.
+def known_suffixes(*, written: bool = False) -> str:
+    """Return the suffixes of all formats, or of those that can be written, as a sentence does.
 
-    >>> ".parquet" in known_suffixes()
-    True
+    >>> ".sas7bdat" in known_suffixes(), ".sas7bdat" in known_suffixes(written=True)
+    (True, False)
     """
-    return _one_of(suffix for format in formats() for suffix in format.suffixes)
+    return _one_of(
+        suffix
+        for format in formats()
+        if not (written and format.read_only)
+        for suffix in format.suffixes
+    )
 
 
 def known_names(*, nested: bool = False) -> str:

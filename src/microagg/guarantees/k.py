@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import GuaranteeError
+from microagg.formatting import html_table
 from microagg.table.columns.arrow import comparable, release_unused_memory
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.canonical import exactly, has_other_forms
@@ -71,6 +72,22 @@ class Anonymity:
     def too_small(self) -> np.ndarray:
         """Return a mask (classes,) of the classes with fewer than k records."""
         return self.sizes < self.k
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("guarantee", f"{self.k}-anonymous" if self.holds else "NOT kept"),
+            ("classes", f"{len(self.sizes):,}"),
+            ("smallest class", f"{int(self.sizes.min()):,}" if len(self.sizes) else "none"),
+            ("records in classes below k", f"{int(self.sizes[self.too_small].sum()):,}"),
+        ]
+        rows += [
+            (
+                finding.requirement,
+                f"{'yes' if finding.holds else 'NO'} (worst: {finding.worst:.4g})",
+            )
+            for finding in self.findings
+        ]
+        return html_table(("check", "result"), rows, " ".join(self.notes))
 
     def _misses(self) -> np.ndarray:
         misses = self.too_small

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from microagg.formatting import html_table, with_unit
 from microagg.measures.columns import columns_of, columns_of_numbers
 from microagg.measures.loss.standardise import StandardPair, standardise
 from microagg.measures.risk.classes import ReleasedClasses, classes_of_kept, classes_of_released
@@ -375,3 +376,17 @@ def _measure_named(name: str) -> Measure:
     from microagg.measures.registry import measure_named  # which imports this module
 
     return measure_named(name)
+
+
+class FigureTable(tuple[tuple[Measure, Figure], ...]):
+    """Measures with their figures, in a tuple that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for measure, figure in self:
+            value = figure.undefined or with_unit(figure.value, measure.unit.partition(",")[0])
+            better = "lower" if measure.lower_is_better else "higher"
+            rows.append((measure.name, measure.title, value, better, measure.side))
+        return html_table(("name", "measure", "figure", "better", "about"), rows)

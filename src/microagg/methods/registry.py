@@ -6,10 +6,12 @@ So a method can be asked for by name without importing the others.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 
 from microagg.errors import InputError
+from microagg.formatting import html_table
 from microagg.methods.method import Method
 
 DEFAULT = "auto"
@@ -76,7 +78,17 @@ def methods() -> tuple[Method, ...]:
     >>> [method.name for method in methods()][:2]
     ['auto', 'lns']
     """
-    return tuple(method_named(name) for name in _places())
+    return MethodTable(method_named(name) for name in _places())
+
+
+class MethodTable(tuple[Method, ...]):
+    """Methods in a tuple that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = ((entry.name, entry.summary, entry.good_for, entry.source) for entry in self)
+        return html_table(("method", "what it does", "good for", "source"), rows)
 
 
 def method_named(name: str) -> Method:
@@ -87,7 +99,9 @@ def method_named(name: str) -> Method:
     """
     places = _places()
     if not isinstance(name, str) or name not in places:
-        raise InputError(f"there is no method {name!r}; choose from {', '.join(places)}.")
+        near = difflib.get_close_matches(str(name), places, 3)
+        hint = f"the nearest: {', '.join(near)}" if near else f"choose from {', '.join(places)}"
+        raise InputError(f"there is no method {name!r}; {hint}.")
     module, _, attribute = places[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from microagg.errors import CodesWarning
 from microagg.pipeline.in_memory import protect
 from microagg.pipeline.sources import is_open_file, is_path, read_source
 from microagg.problem.problem import Progress
+from microagg.proposal.codes import warning_about
 from microagg.release.release import Release
 from microagg.release.selecting import names_of_selectors
 from microagg.release.setting_arguments import settings_from
@@ -123,8 +126,8 @@ def anonymize(
     small_strata : {"error", "drop"}
         Treatment of strata with fewer than k records, or that cannot keep the guarantees.
     accept_risk : list of str
-        Accepted risks: "full-precision", "single-columns", "published-measures", "true-values".
-        A release with another one of them cannot be saved.
+        Accepted risks: "full-precision", "single-columns", "published-measures", "true-values",
+        "named-columns". A release with another one of them cannot be saved.
     method : str
         *Method.* Name of a method, see `methods`.
     refine : bool
@@ -218,6 +221,14 @@ def anonymize(
     if is_path(table) or is_open_file(table):
         settings = settings_from(arguments).resolved()
         table, file = read_source(table, settings)
-        return protect(table, settings, file=file, threads=threads, progress=progress)
+        return _warned(protect(table, settings, file=file, threads=threads, progress=progress))
     chosen = settings_from(names_of_selectors(arguments, lambda: open_frame(table))).resolved()
-    return protect(table, chosen, threads=threads, progress=progress)
+    return _warned(protect(table, chosen, threads=threads, progress=progress))
+
+
+def _warned(release: Release) -> Release:
+    """Return a release, and warn if whole numbers that look like codes were averaged."""
+    codes = release._averaged_codes
+    if codes:
+        warnings.warn(warning_about(codes), CodesWarning, stacklevel=3)
+    return release

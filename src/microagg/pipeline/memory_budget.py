@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from microagg.measures.registry import measures
 from microagg.methods.search import blockwise
 from microagg.methods.search.blockwise import largest_block
 from microagg.pipeline.block_plan import needs_plan
+from microagg.pipeline.piece_intake import facts_of_pieces, is_piece_file
 from microagg.pipeline.text_input import estimate_size, is_text_file
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
@@ -106,13 +108,21 @@ def exceeds_memory(
     allowed = memory_for(path) if memory is None else bytes_in(memory)
     if is_text_file(path):
         return _text_exceeds_memory(Path(str(path)), settings, allowed, engine)
-    source = _source_of(path)
-    if source is None:
-        return False
-    needed = source.records * _bytes_in_memory(source.schema, settings)
+    records, schema = _size_of(path, settings)
+    needed = records * _bytes_in_memory(schema, settings)
     if not engine and needed <= allowed:
         return False
-    return needs_plan(source.records, len(settings.quasi), settings.k)
+    return needs_plan(records, len(settings.quasi), settings.k)
+
+
+def _size_of(path: str | Path | Url, settings: Settings) -> tuple[int, pa.Schema]:
+    """Return the number of records and the columns of a table; none if it is read as a whole."""
+    if is_piece_file(path) and Path(str(path)).is_file():
+        with contextlib.suppress(InputError, OSError):  # who reads it as a whole says why
+            return facts_of_pieces(Path(str(path)), settings.reading) or (0, pa.schema([]))
+        return 0, pa.schema([])
+    source = _source_of(path)
+    return (0, pa.schema([])) if source is None else (source.records, source.schema)
 
 
 def notes_on_memory(

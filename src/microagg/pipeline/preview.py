@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import MicroaggError
-from microagg.formatting import counted, number
+from microagg.formatting import counted, html_table, number
 from microagg.guarantees.tally import distances, tally_of_part
 from microagg.kernels import random, sums
 from microagg.measures.loss.unchanged import same_cells
@@ -92,6 +92,10 @@ class Preview:
             "largest_distance": dict(self.largest_distance),
             "basis": self.basis,
         }
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{percent:.1f} %") for name, percent in self.changed.items()]
+        return html_table(("column", "cells changed"), rows, " ".join(self.sentences))
 
     @property
     def basis(self) -> str:

@@ -17,6 +17,7 @@ from microagg.files.format import Format
 from microagg.files.text.batches import names_of_text
 from microagg.files.text.csv_writing import places_of_unquoted_gaps
 from microagg.files.text.locale_columns import in_plain_terms
+from microagg.pipeline.piece_intake import set_written_aside
 from microagg.pipeline.text_intake import TextFile, read_text_file, source_of
 from microagg.runtime.executor import Executor
 from microagg.table.columns.arrow import compute as pc
@@ -38,8 +39,12 @@ def read_back(
     tell: Callable[[int], None],
 ) -> Source | ReadBack:
     """The table that lies there; `like` are the columns that were written, with their marks."""
-    if format.typed:
+    if format.typed and format.read_pieces is None:
         return Source.of_part(part, format.name)
+    folder = room / "written"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if format.read_pieces is not None:
+        return _read_pieces_back(part, format, like, options, executor, folder, tell)
     how = format.packing, options["encoding"], options["delimiter"]
     try:
         names = names_of_text(part, *how)
@@ -50,8 +55,6 @@ def read_back(
             escaped=bool(options["escape_formulas"]),
             gaps=places_of_unquoted_gaps(like),
         )
-        folder = room / "written"
-        folder.mkdir(mode=0o700, exist_ok=True)
         pieces = executor.run_exclusive(read_text_file, file, str(folder), tell=tell)
     except (InputError, pa.ArrowException):
         raise GuaranteeError(UNREADABLE) from None
@@ -60,6 +63,26 @@ def read_back(
     if names != like.names:
         raise GuaranteeError("the file does not have the columns it should; nothing was written.")
     return ReadBack(texts, like, options)
+
+
+def _read_pieces_back(
+    part: Path,
+    format: Format,
+    like: pa.Schema,
+    options: Mapping[str, Any],
+    executor: Executor,
+    folder: Path,
+    tell: Callable[[int], None],
+) -> Source | ReadBack:
+    try:
+        named = f"out{format.suffixes[0]}"
+        pieces, schema = executor.run_exclusive(
+            set_written_aside, str(part), named, str(folder), tell=tell
+        )
+    except (InputError, pa.ArrowException):
+        raise GuaranteeError(UNREADABLE) from None
+    source = source_of(pieces, schema or pa.schema([]))
+    return source if format.typed else ReadBack(source, like, options)
 
 
 def _unescaped(names: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ from microagg.pipeline.memory_budget import (
     check_out_of_core,
 )
 from microagg.pipeline.one_block import one_block_search
+from microagg.pipeline.piece_intake import intake_pieces, is_piece_file
 from microagg.pipeline.progress import PassProgress
 from microagg.pipeline.text_input import intake_text_file, is_text_file
 from microagg.problem.problem import Progress, checked_threads
@@ -149,6 +150,10 @@ def open_run(
             spill = stack.enter_context(SpillFolder(parent, spare=left_spill(target, parent)))
             text = intake_text_file(Path(str(path)), with_old_names(settings), spill, budget.memory)
             dialect, source = text.dialect.options, text.source
+            identity.check_changed()
+        elif is_piece_file(path):
+            spill = stack.enter_context(SpillFolder(parent, spare=left_spill(target, parent)))
+            source = intake_pieces(Path(str(path)), with_old_names(settings), spill, budget.memory)
             identity.check_changed()
         source = renamed_source(source or Source.of(path), settings.rename)
         job = Job(source, path, target, settings, parent, dialect, identity)

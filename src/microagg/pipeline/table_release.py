@@ -6,6 +6,7 @@ from microagg.guarantees.k import Anonymity
 from microagg.pipeline.preparation import TablePlan
 from microagg.pipeline.table_notes import group_note_facts, with_all_facts
 from microagg.pipeline.table_output import TableLoss, TableOutput, measure_loss
+from microagg.proposal.codes import averaged_codes
 from microagg.release.conversions import labelled_like
 from microagg.release.exposure import exposure_of
 from microagg.release.facts import ColumnOutcome, ReleaseFacts, SearchOutcome
@@ -52,6 +53,7 @@ def build_release(
         _cells=None if plain else (cells, output.made.cells),
         _risks=risks,
         _units=plan.units,
+        _averaged_codes=tuple(averaged_codes(cells, settings.columns)),
     )  # fmt: skip
 
 

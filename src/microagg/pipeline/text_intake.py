@@ -227,8 +227,26 @@ def intake_text(
         signs = {name: signs_of(_column(texts, name, memory), settings.columns) for name in names}
         dialect, more = with_signs(dialect, signs)
     unquoted = unquoted_markers(text, dialect.delimiter, names, wanted, header=has_header)
+    source = typed_source(texts, settings, dialect, folder, memory, unquoted)
+    few = source.read(0, min(source.records, NOTED))
+    tell_notes([*notes, *more, *notes_on_dates(few, settings.quasi, settings.columns, dialect)])
+    return TextIntake(source, dialect)
+
+
+def typed_source(
+    texts: Source,
+    settings: TextSettings,
+    dialect: Dialect,
+    folder: Path,
+    memory: int,
+    unquoted: dict[str, pa.ChunkedArray],
+) -> Source:
+    """Return a table of texts that was set aside in the types that its columns mean.
+
+    `unquoted` has the cells of columns in which markers without quotes mean missing.
+    """
     fields = []
-    for index, name in enumerate(names):
+    for index, name in enumerate(texts.schema.names):
         column, marker = _column(texts, name, memory), ""
         if name in unquoted:
             column, marker = without_unquoted(column, unquoted.pop(name))
@@ -242,10 +260,7 @@ def intake_text(
         )
         del column, typed
         release_unused_memory()
-    source = _put_together(texts, pa.schema(fields), folder)
-    few = source.read(0, min(source.records, NOTED))
-    tell_notes([*notes, *more, *notes_on_dates(few, settings.quasi, settings.columns, dialect)])
-    return TextIntake(source, dialect)
+    return _put_together(texts, pa.schema(fields), folder)
 
 
 @dataclass(frozen=True)

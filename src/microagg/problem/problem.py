@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import InputError
+from microagg.formatting import counted
 from microagg.guarantees.promise import AcceptanceTest
 from microagg.table.confidential import Attribute
 from microagg.table.parameters import K
@@ -134,5 +135,9 @@ def checked_k(k: Any, n: int) -> int:
     """k as an int, if it is a whole number from 2 to n."""
     k = K.parse(k)
     if k > n:
-        raise InputError(f"k is {k}, but there are only {n} records; choose k no larger than that.")
+        verb = "is" if n == 1 else "are"
+        raise InputError(
+            f"k is {k:,}, but there {verb} only {counted(n, 'record')}; "
+            "choose k no larger than that."
+        )
     return k

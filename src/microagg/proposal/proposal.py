@@ -160,6 +160,18 @@ class Proposal:
                 words += [f"--{role.value}", shell_list([settings[role.value]])]
         if "nominal" in settings:
             words += ["--nominal", shell_list(settings["nominal"])]
+        from microagg.proposal.codes import OFTEN
+
+        numbers = [
+            column.name
+            for column in self.columns
+            if column.name in self.asked
+            and column.name in settings.get("quasi", ())
+            and column.name not in settings.get("nominal", ())
+            and column.records >= OFTEN * column.distinct
+        ]
+        if numbers:
+            words += ["--numeric", shell_list(numbers)]
         for name, kind in settings.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
         if "na" in settings:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from microagg.proposal.codes import FEW, may_be_codes
 from microagg.proposal.name_hints import NameHint, hint_of_name, is_question
 from microagg.proposal.proposal import Proposal, Proposed
 from microagg.proposal.question import Question
@@ -20,8 +21,6 @@ from microagg.table.schema import Kind, Role
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEW = 12
-"""Whole numbers with at most so many different values may be codes."""
 SMALLEST_STRATUM_ON_AVERAGE = 20
 MOST_OF_A_UNIT = 200
 """Records of one household or company at most, on average, where it is numbered."""
@@ -362,7 +361,7 @@ def _stratum(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> 
 
 def _confidential(look: ColumnProfile, hints: frozenset[NameHint], state: _State) -> _Decided:
     return (
-        (Role.CONFIDENTIAL, "called like what nobody should learn of others")
+        (Role.CONFIDENTIAL, "the name suggests sensitive data")
         if NameHint.CONFIDENTIAL in hints
         else None
     )
@@ -384,7 +383,7 @@ def _ask(look: ColumnProfile, hints: frozenset[NameHint], role: Role, state: _St
     """Ask what names, types and counts leave open about a released column."""
     if look.kind is not Kind.NUMERIC or look.dates:
         return
-    if look.whole and look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hints):
+    if may_be_codes(look):
         state.ask("codes", look)
     if role is not Role.QUASI:
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microagg.formatting import counted, listed, number
+from microagg.formatting import counted, html_table, listed, number
 from microagg.measures.loss.unchanged import has_value, places_among, same_cells
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
@@ -142,6 +142,14 @@ def _in_fitting_unit(moved: float | None, unit: str) -> tuple[float | None, str]
         index -= 1
         fitting /= UNITS[index][2]
     return fitting, UNITS[index][1]
+
+
+class ChangeTable(dict[str, Change]):
+    """Changes by column that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        head = ("column", "kind", "cells unchanged, %", "mean change of a cell", "gaps")
+        return html_table(head, rows_of_changes(self), "Internal: do not publish.")
 
 
 def moved_text(change: Change) -> str:

@@ -22,6 +22,7 @@ from microagg.table.variable import Cells, Variable
 
 ROWS = 65_536  # records at a time
 TERMS = 4  # records with a value, their weight, the weighted values and their squares
+_AROUND_ZERO = 1e-3  # a mean below this share of the standard deviation
 _PRECISE = 1e-9  # a variance below this share of the squared mean is rounding
 
 
@@ -59,13 +60,25 @@ class ColumnEffect:
 
     @property
     def total_change(self) -> float | None:
-        """Change of the total in percent."""
-        return _percent(self.total)
+        """Change of the total in percent; None where the total is 0 beside the spread."""
+        return None if self._is_around_zero else _percent(self.total)
 
     @property
     def mean_change(self) -> float | None:
-        """Change of the mean in percent."""
-        return _percent(self.mean)
+        """Change of the mean in percent; None where the mean is 0 beside the spread.
+
+        >>> effect = ColumnEffect("z", "numeric", (9, 9), mean=(1e-9, 1e-4), spread=(1.0, 1.0))
+        >>> effect.mean_change is None
+        True
+        """
+        return None if self._is_around_zero else _percent(self.mean)
+
+    @property
+    def _is_around_zero(self) -> bool:
+        """True where positive and negative values cancel out, so percents say nothing."""
+        if self.mean is None or self.spread is None:
+            return False
+        return abs(self.mean[0]) <= _AROUND_ZERO * self.spread[0]
 
     @property
     def spread_change(self) -> float | None:

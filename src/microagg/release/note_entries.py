@@ -20,9 +20,9 @@ RELEASE_NOTES = (
     NoteEntry(
         "dominated-groups",
         DECIDE,
-        "in some groups one record is so large that the mean nearly reveals its value (it has more "
-        "than {dominant:g} % of the total, or the second-largest could estimate it within "
-        "{within:g} %): {items}",
+        "one record is so large that the mean of its group nearly reveals its value: {items} (it "
+        "has more than {dominant:g} % of the total, or the second-largest could estimate it within "
+        "{within:g} %)",
         "In some groups one record is so large that the mean nearly reveals its value.",
         "cap large values (such as {fix}) or use a larger k",
         "{column!r} in {groups:,} of {all_groups:,} groups",
@@ -104,9 +104,9 @@ RELEASE_NOTES = (
     NoteEntry(
         "partly-labelled",
         CHECK,
-        "{columns}: some values have labels and are taken for numbers all the same",
+        "{columns}: some values have labels, and all are taken for numbers",
         "Some values of a column of numbers have labels and may be codes.",
-        "name those that are none with special",
+        "name the codes among them with special",
     ),
     NoteEntry(
         "dropped-records",
@@ -137,7 +137,8 @@ RELEASE_NOTES = (
         "totals changed by {limit:g} % or more: {items}",
         "The total of a column changed so much that figures from it mislead.",
         "publish the true totals beside the table, or leave the column out{fix:?, or use {fix}}",
-        "{column!r} {percent}{blanked:? ({blanked:,} values left out with the gaps of others)}",
+        "{column!r} {percent}"
+        "{blanked:? ({blanked:,} values blanked, as most of their group had none)}",
     ),
     NoteEntry(
         "totals-changed",
@@ -145,7 +146,8 @@ RELEASE_NOTES = (
         "totals changed: {items}",
         "The total of a column changed, by missing values, rounding or an aggregate.",
         item=(
-            "{column!r} {percent}{blanked:? ({blanked:,} values left out with the gaps of others)}"
+            "{column!r} {percent}"
+            "{blanked:? ({blanked:,} values blanked, as most of their group had none)}"
         ),
     ),
     NoteEntry(
@@ -158,15 +160,14 @@ RELEASE_NOTES = (
     NoteEntry(
         "equal-columns",
         CHECK,
-        "{columns} hold the same values, which count {times} times",
+        "{columns} hold the same values, so these count {times} times",
         "Columns hold the same cells, which count several times.",
         "leave all but one out, or lower their importance",
     ),
     NoteEntry(
         "values-like-markers",
         CHECK,
-        "NA, null and the like were taken for values, because there is other text beside them: "
-        "{columns}",
+        "NA, null and the like were taken for values, because the column has other text: {columns}",
         "Texts such as NA were taken for values and not for missing ones.",
         "{fix} makes them missing",
     ),
@@ -207,14 +208,14 @@ RELEASE_NOTES = (
     NoteEntry(
         "rounded-by-spread",
         INFO,
-        "no fixed number of decimals, so means are rounded by how far values are spread: {items:,}",
+        "no fixed number of decimals, so means are rounded to steps that fit the spread: {items:,}",
         "Means of values without fixed decimals are rounded by the spread of the column.",
         item="{column!r} to steps of {step}",
     ),
     NoteEntry(
         "sums-kept",
         INFO,
-        "sums found in the table, and kept by rounding their parts: {rules:;}",
+        "sums between columns were found, and they hold in the release: {rules:;}",
         "Sums between columns were found, and they hold in the release.",
     ),
     NoteEntry(
@@ -242,17 +243,17 @@ RELEASE_NOTES = (
         "several-spellings",
         CHECK,
         "{column!r} spells values in several ways: {texts} of its texts count as another one, "
-        "because case, width, white space and how a number is written make no difference ({hint})",
+        "because case, width, white space and the form of numbers are ignored ({hint})",
         "Texts of a confidential column that differ in their spelling only count as one value.",
         "{fix} counts letters",
     ),
     NoteEntry(
         "similar-texts",
         CHECK,
-        "{column!r} has {texts} texts that are much like another one and count as values of their "
-        "own",
+        "{column!r} has {texts} texts that are nearly the same as another one and count as "
+        "separate values",
         "Texts of a confidential column are nearly the same and may mean the same.",
-        "if they mean the same, mend them",
+        "if they mean the same, correct them",
     ),
     NoteEntry(
         "formulas",
@@ -265,8 +266,8 @@ RELEASE_NOTES = (
     NoteEntry(
         "unknown-confidential-values",
         CHECK,
-        "l counts known values only: {records:,} of {all_records:,} records have none in "
-        "{column!r}, where it is missing or a special code",
+        "l counts known values only: in {records:,} of {all_records:,} records {column!r} is "
+        "missing or a special code",
         "Missing values of a confidential column do not count for l.",
         "where a gap is an answer (such as no diagnosis), fill it in before",
     ),
@@ -288,7 +289,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "small-strata",
         CHECK,
-        "{strata:,} strata of {median:,.0f} records in the median: groups within strata so small "
+        "{strata:,} strata with a median of {median:,.0f} records: groups within such small strata "
         "lose much",
         "Strata are so small that groups within them lose much.",
         "coarser strata, or fewer columns of them, lose less",
@@ -333,8 +334,8 @@ RELEASE_NOTES = (
     NoteEntry(
         "nearly-unique",
         DECIDE,
-        "nearly every record has another value, released unchanged, so someone who knows it finds "
-        "the record: {columns:quoted}",
+        "released unchanged, and nearly every record has its own value, so someone who knows it "
+        "finds the record: {columns:quoted}",
         "A column that is released unchanged has another value in nearly every record.",
         "make it quasi-identifying, or an identifier, which leaves it out",
     ),

@@ -26,8 +26,8 @@ FILE_NOTES = (
     NoteEntry(
         "out-of-core",
         INFO,
-        "large-table mode: not checked were sizes of units, spellings of one text, values of "
-        "single records that groups show, and a kept weight beside other kept columns",
+        "large-table mode: these checks were not run: sizes of units, spellings of one text, "
+        "values of single records that groups show, and a kept weight beside other kept columns",
         "The table was too large for memory, so that some checks were not run.",
     ),
     NoteEntry(

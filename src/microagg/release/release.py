@@ -16,11 +16,11 @@ from microagg.files.columnar.parquet_folder import as_target, format_to_write
 from microagg.files.commit.writing import write_text
 from microagg.files.stats.sidecar import labels_beside, sidecar_of
 from microagg.guarantees.k import Anonymity
-from microagg.measures.measure import Figure, Measure, Pair
+from microagg.measures.measure import Figure, FigureTable, Measure, Pair
 from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
 from microagg.release.cells import confidential_of, shown_cells
-from microagg.release.changes import Change, changes
+from microagg.release.changes import Change, ChangeTable, changes
 from microagg.release.conversions import Conversions
 from microagg.release.effects import effects_from
 from microagg.release.manifest import manifest_paths, public_manifest
@@ -106,6 +106,8 @@ class Release(Conversions):
     _units: Attribute | None = field(default=None, repr=False, kw_only=True)
     """The unit that each record belongs to, which is withheld; what is written is verified by it.
     """
+    _averaged_codes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    """Columns of whole numbers that look like codes, were averaged, and were not declared."""
     _written: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What saving adds to the manifest: where to, in which order of rows."""
 
@@ -171,12 +173,12 @@ class Release(Conversions):
         """Changes of the cells by column: unchanged cells in percent, mean change, gaps filled and
         made. Internal: do not publish.
         """
-        return changes(self.pair.before, self.pair.after)
+        return ChangeTable(changes(self.pair.before, self.pair.after))
 
     @functools.cached_property
     def figures(self) -> tuple[tuple[Measure, Figure], ...]:
         """All measures of loss and risk that fit the release, with their figures."""
-        figures = tuple(assess_pair(self.pair))
+        figures = FigureTable(assess_pair(self.pair))
         self.pair.forget()
         return figures
 

@@ -46,38 +46,34 @@ RISKS = (
         lambda settings: settings.precision == "full",
         sentence(
             Assignment("precision", "full"),
-            " releases exact means, so that whoever knows the others of a group computes the last "
-            "one's value to the digit",
+            " releases exact means, so someone who knows all others of a group can compute the "
+            "last one's value exactly",
         ),
     ),
     Risk(
         "single-columns",
         lambda settings: settings.chosen_method.scope == "column",
-        "this method protects each column alone, so that whoever knows several values of "
-        "a person may find one record only",
+        "this method protects each column alone, so someone who knows several values of a "
+        "person may find a single record",
     ),
     Risk(
         "published-measures",
         lambda settings: bool(settings.publish),
-        "measures that are published come from the original values, so that with the "
-        "released table they can give some of "
-        "them back",
+        "published measures come from the original values; together with the released table "
+        "they may reveal some of them",
     ),
     Risk(
         "true-values",
         None,
-        "values of single records are released as they are (by {true_values}, or as the most "
-        "frequent category of "
-        "a group in which all differ), some of which one record alone has, so that "
-        "whoever knows a value recognises whose it is; "
-        "means, a hierarchy with generalise, or leaving out the column or its rare "
-        "values avoid that",
+        "groups show true values of single records (by {true_values}, or as the most frequent "
+        "category of a group in which all differ), and some of them only one record has, so "
+        "someone who knows the value recognises the record; use means, or a hierarchy with "
+        "generalise, or leave out the column or its rare values",
     ),
     Risk(
         NAMED_COLUMNS,
         None,
-        "columns that are released unchanged may name people (by their names or what their values "
-        "look like; notes list them), so that records need not even be looked for; make them "
+        "columns that may name people are released unchanged (notes list them); make them "
         "identifiers, which leaves them out",
     ),
 )
@@ -85,8 +81,7 @@ RISKS = (
 ACCEPT_RISK = MultiChoice(
     "accept_risk",
     tuple(risk.name for risk in RISKS),
-    "Risks that are taken knowingly; without it, such a release is neither saved nor "
-    "reported to the public.",
+    "Risks that you accept by name. Without it such a release is not saved.",
 )
 
 

@@ -87,34 +87,34 @@ class Settings(BaseSettings):
     quasi: tuple[str, ...] = declared(
         Names(
             "quasi",
-            "Columns by which somebody could be found: replaced by values that groups share.",
+            "Columns that others may know, such as age: replaced by values that groups share.",
         ),
         Group.ROLES,
         public=True,
     )
     identifier: tuple[str, ...] = declared(
-        Names("identifier", "Columns that name somebody: left out."),
+        Names("identifier", "Columns that name a person or company: left out."),
         Group.ROLES,
         public=False,
     )
     confidential: tuple[str, ...] = declared(
         Names(
             "confidential",
-            "Columns that nobody should learn of a person: released as they are; see l and t.",
+            "Sensitive columns, released unchanged; l and t protect them.",
         ),
         Group.ROLES,
         public=True,
     )
     keep: tuple[str, ...] = declared(
-        Names("keep", "Columns to release as they are."),
+        Names("keep", "Columns to release unchanged."),
         Group.ROLES,
         public=True,
     )
     weight: str | None = declared(
         ColumnName(
             "weight",
-            "The column of sampling weights: means are weighted by it, and it is "
-            "released as its group's mean.",
+            "The column of sampling weights. Means are weighted, and each record gets the mean "
+            "weight of its group.",
             "name further ones as quasi-identifying, kept or identifier",
         ),
         Group.ROLES,
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
     stratum: tuple[str, ...] = declared(
         Names(
             "stratum",
-            "Columns of strata: released as they are, and no group has records of two strata.",
+            "Columns of strata: released unchanged; no group has records of two strata.",
         ),
         Group.ROLES,
         public=True,
@@ -131,9 +131,8 @@ class Settings(BaseSettings):
     unit: str | None = declared(
         ColumnName(
             "unit",
-            "The column that says which household, company or patient a record belongs "
-            "to: left out, and every class has k "
-            "different ones.",
+            "The column of the household, company or patient of a record: left out. Every class "
+            "has k different ones.",
             "put them together into one column first",
         ),
         Group.ROLES,
@@ -144,9 +143,8 @@ class Settings(BaseSettings):
             "small_strata",
             ("error", "drop"),
             "error",
-            "What happens to strata that have fewer than k records, or cannot keep what "
-            "is promised: refused, or their records left "
-            "out.",
+            "Strata with fewer than k records, or that cannot keep the guarantees: refuse them, "
+            "or leave their records out.",
         ),
         Group.GUARANTEES,
         public=True,
@@ -158,7 +156,7 @@ class Settings(BaseSettings):
     c: float | None = declared(C, Group.GUARANTEES, public=True)
     exact: bool = declared(EXACT, Group.GUARANTEES, public=True)
     method: str = declared(
-        MethodByName("method", "How groups are found; see `microagg methods`."),
+        MethodByName("method", "The method that forms groups; see `microagg methods`."),
         Group.METHOD,
         public=True,
     )
@@ -196,9 +194,8 @@ class Settings(BaseSettings):
     cap: dict[str, Any] = declared(
         Caps(
             "cap",
-            "The highest value of a column, or LOWEST:HIGHEST: a number or a percentile; "
-            "what is beyond becomes that before "
-            "groups are formed. Everybody is told, as it is given.",
+            "The highest value of a column, or LOWEST:HIGHEST, as numbers or percentiles. Larger "
+            "values are cut to this limit first. The limit is published.",
         ),
         Group.COLUMNS,
         public=True,
@@ -208,8 +205,8 @@ class Settings(BaseSettings):
     publish: tuple[str, ...] = declared(
         MeasuresByName(
             "publish",
-            "Measures to make public though they come from the original table: two "
-            "digits, 1,000 records and more.",
+            "Measures of the original table to show in the public report, with two digits; for "
+            "1,000 records and more.",
         ),
         Group.RUNNING,
         public=True,
@@ -218,7 +215,7 @@ class Settings(BaseSettings):
     reading: dict[str, Any] = declared(
         FileOptions(
             "reading",
-            "What is known about the file that the table comes from, such as its delimiter.",
+            "Facts about the file of the table, such as its delimiter.",
             reading_options,
             options_said,
         ),
@@ -228,7 +225,7 @@ class Settings(BaseSettings):
     writing: dict[str, Any] = declared(
         FileOptions(
             "writing",
-            "How the file of the release is written, where that is not as the original is.",
+            "How the file of the release is written, where it differs from the original.",
             writing_options,
             options_to_write,
             prefix="out_",
@@ -237,12 +234,14 @@ class Settings(BaseSettings):
         public=False,
     )
     seed: int | None = declared(
-        OptionalInt("seed", "Repeats a run; drawn at random if not given."),
+        OptionalInt(
+            "seed", "A number that repeats a run. Drawn at random if not given, which is safer."
+        ),
         Group.METHOD,
         public=False,
     )
     date: str | None = declared(
-        Day("date", "The day to write into the internal manifest and report; today if not given."),
+        Day("date", "The date in the internal manifest and report; today if not given."),
         Group.RUNNING,
         public=False,
     )

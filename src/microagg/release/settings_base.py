@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from microagg.errors import InputError
+from microagg.formatting import html_table
 from microagg.release.unknown_settings import check_unknown
 from microagg.table.kind_parameters import OF_COLUMNS, column_settings
 from microagg.table.parameters import Parameter
@@ -37,6 +38,14 @@ def declared(parameter: Parameter, group: Group, *, public: bool) -> Any:
 @dataclass(frozen=True)
 class BaseSettings:
     """Checks, names, stores and reads the fields of a dataclass made with `declared`."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, value, declared.help)
+            for name, declared in self.parameters().items()
+            if (value := getattr(self, name)) != declared.default and value not in ((), {}, None)
+        ]
+        return html_table(("setting", "value", "meaning"), rows, "Others have their defaults.")
 
     @classmethod
     def of(cls, **options: Any) -> Self:

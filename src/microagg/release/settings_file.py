@@ -283,6 +283,8 @@ class _Reader:
                 f"column {column!r} is to be decided about, but no role names it.",
             )
         if answer == "numbers":
+            kinds = Settings.parameters()["kinds"].parse(settings.get("kinds"))
+            settings["kinds"] = {**kinds, column: "numeric"}
             return
         if answer == "codes":
             if roles[column] != "identifier":

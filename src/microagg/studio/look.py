@@ -52,7 +52,7 @@ def small_chart(column: pa.ChunkedArray) -> dict[str, str]:
         what = f"{len(counts)} bins"
     else:
         values, counts = _most_frequent(column)
-        first, last = (text_of(values[0]), "") if values else ("", "")
+        first, last = (text_of(values[0]), "") if values and counts[0] > 1 else ("", "")
         what = f"the {len(counts)} most frequent values"
     svg = bars([counts], ["before"], f"Bar chart of {what}") if counts else ""
     return {"svg": svg, "first": first, "last": last}

@@ -46,7 +46,7 @@ class Run:
         if self.share >= 1.0:
             return "Groups are formed; measuring, writing and verifying."
         if self.text.startswith("IL "):
-            return f"Loss so far: {self.text.removeprefix('IL ')}"
+            return f"Loss from grouping alone, so far: {self.text.removeprefix('IL ')}"
         return self.text or "Reading the table and forming first groups."
 
     @property

@@ -147,7 +147,9 @@ class Tasks:
         self, path: str, reading: dict[str, Any], columns: list[int]
     ) -> list[dict[str, str]]:
         """Return a small chart of each of these columns."""
-        typed = self._typed_table(path, reading)
+        typed, _ = self._table(path, reading)
+        with contextlib.suppress(MicroaggError):  # a column that no role but "leave out" suits
+            typed = self._typed_table(path, reading)
         return [look.small_chart(typed.column(number)) for number in columns]
 
     def task_fields(self, answers: dict[str, str]) -> list[dict[str, Any]]:

@@ -11,7 +11,14 @@ from typing import Any, NoReturn
 
 from microagg.errors import InputError
 from microagg.table.aggregates import AGGREGATES
-from microagg.table.declared import DeclaredByColumn, Schema, by_column
+from microagg.table.declared import (
+    SEVERAL,
+    DeclaredByColumn,
+    OptionForm,
+    Schema,
+    by_column,
+    split_words,
+)
 from microagg.table.schema import OF_WEIGHT
 
 LARGEST_WEIGHT = 1e12
@@ -108,6 +115,29 @@ class WordByColumn(ByColumn):
 
     def _checked(self, column: str, value: Any) -> str:
         return _checked_word(self.name, self.choices, column, value)
+
+
+@dataclass(frozen=True)
+class KindByColumn(WordByColumn):
+    """A parameter that takes the kind of each column; numbers have an option of their own.
+
+    >>> kinds = KindByColumn("kinds", "", choices=("numeric", "nominal"), flag="kind")
+    >>> kinds.from_typed({"kinds": ["sex=nominal"], "numeric": ["age,rent"]})
+    {'sex': 'nominal', 'age': 'numeric', 'rent': 'numeric'}
+    """
+
+    def option_forms(self) -> tuple[OptionForm, ...]:
+        """Return an option for any kind, and one that names columns of numbers."""
+        text = f"Columns of numbers, also where few values look like codes. {SEVERAL}"
+        numbers = OptionForm("numeric", text, "COLUMNS", repeatable=True)
+        return (*super().option_forms(), numbers)
+
+    def from_typed(self, typed: Mapping[str, Any]) -> Any:
+        """Return the kinds of both options."""
+        kinds, numbers = typed.get(self.name), split_words(typed.get("numeric"))
+        if not numbers:
+            return kinds
+        return {**dict(self._pairs(kinds)), **dict.fromkeys(numbers, "numeric")}
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from microagg.table.code_parameters import Codes, Markers, as_number
 from microagg.table.column_parameters import (
     AggregateByColumn,
     ByColumn,
+    KindByColumn,
     WeightByColumn,
-    WordByColumn,
 )
 from microagg.table.declared import Schema, by_column, one_or_several
 from microagg.table.name_parameters import Names
@@ -202,10 +202,10 @@ class Hierarchies(ByColumn):
         }
 
 
-KINDS = WordByColumn(
+KINDS = KindByColumn(
     "kinds",
-    "What a column holds: numeric, ordinal (levels with an order) or nominal "
-    "(categories); wins over its type.",
+    "The kind of a column: numeric, ordinal (levels with an order) or nominal "
+    "(categories); overrides its type.",
     describes="column=KIND",
     choices=tuple(kind.value for kind in Kind),
     flag="kind",
@@ -216,12 +216,11 @@ ORDINAL = Orders(
     "A column of levels and their order, the lowest first; the name alone where its type "
     "or its numbers carry the order.",
 )
-IMPORTANCE = WeightByColumn(
-    "importance", "How many times squared distances in a column count; above 0, 1 if not given."
-)
+IMPORTANCE = WeightByColumn("importance", "How important a column is; above 0, 1 is normal.")
 AGGREGATE = AggregateByColumn(
     "aggregate",
-    f"What a group releases of a column; by default the {default_aggregate(Kind.NUMERIC).name} "
+    f"The value that a group releases of a column; by default the "
+    f"{default_aggregate(Kind.NUMERIC).name} "
     f"of numbers, the {default_aggregate(Kind.ORDINAL).name} of levels, the "
     f"{default_aggregate(Kind.NOMINAL).name} of categories. Of the weight: mean, keep or drop.",
     describes="column=WORD",
@@ -234,14 +233,14 @@ MISSING = Choice(
     "missing",
     ("group", "error", "drop"),
     "group",
-    "What happens to records with missing quasi-identifiers: grouped with what they are "
-    "like, refused, or left out.",
+    "Records with missing quasi-identifiers: group them with similar ones, refuse them, or "
+    "leave them out.",
 )
 SPECIAL = Codes(
     "special",
-    "Codes in a column of numbers or levels that are none: not applicable, refused and the like.",
+    'Codes such as 97 that mean "not applicable" or "refused" in a column of numbers or levels.',
 )
-NA = Markers("na", "Further markers of missing values; what is empty is missing anyway.")
+NA = Markers("na", "Further texts that mean a missing value; empty cells are missing anyway.")
 OF_COLUMNS = (KINDS, NOMINAL, ORDINAL, IMPORTANCE, AGGREGATE, HIERARCHY, SPECIAL, NA)
 """The parameters that `column_settings` puts together."""
 

@@ -200,7 +200,9 @@ def test_totals_do_not_stay_as_asked(asked: dict[str, Any], why: str) -> None:
     table = people()
     release = protected(table, **asked)
     assert abs(percent(release, table, "income")) > 0.01, "the counterexample is one"
-    assert f"Totals of income may change: {why}" in page_one(release, public=True)
+    assert f"Totals of income can differ from the original, because {why}" in page_one(
+        release, public=True
+    )
     change = signed_percent(percent(release, table, "income"))
     assert f"income {change}" in page_one(release, public=False)
 
@@ -212,7 +214,7 @@ def test_totals_do_not_stay_where_rounding_is_coarse() -> None:
     release = protected(table, quasi=["income", "has_car"], importance={"has_car": 0.001})
     assert abs(percent(release, table, "has_car")) > 5.0, "the counterexample is one"
     told = page_one(release, public=True)
-    assert "Totals of has_car may change: values are rounded" in told
+    assert "Totals of has_car can differ from the original, because values are rounded" in told
     change = signed_percent(percent(release, table, "has_car"))
     assert f"has_car {change}" in page_one(release, public=False)
 

@@ -274,7 +274,7 @@ def test_newer_fields_of_the_manifest() -> None:
         "stopped_early": True,
     }
     told = texts(build_document(public=False, **given))
-    assert "How the groups were found: quick: 3 candidates. the best was kept." in told
+    assert "How groups were formed. Quick: 3 candidates. The best was kept." in told
     assert "stopped before its end" in told
     given["manifest"]["settings"]["method"] = "from-the-future"
     assert "from-the-future" in texts(build_document(public=False, **given))
@@ -556,4 +556,4 @@ def test_numbers_stand_right() -> None:
             "r", "public", (Section("s", (Grid(("a", "b", "c"), (("x", "−1,234.5", "y"),)),)),)
         )
     )
-    assert '<td class="number">−1,234.5</td><td>y</td>' in page
+    assert '<td class="number" data-label="b">−1,234.5</td><td data-label="c">y</td>' in page

@@ -80,6 +80,16 @@ def test_two_releases_are_in_the_report_with_their_totals(
     assert results.together[0].both.value >= results.together[0].first.value
 
 
+def test_a_report_from_python(tmp_path: Path) -> None:
+    fewer = {**OPTIONS, "confidential": ["illness"], "rest": "drop", "quasi": ["age", "rent"]}
+    release = ma.anonymize(made_table(), **fewer)
+    path = ma.attack(made_table(), boosted=False, **fewer).report(release, tmp_path / "r.html")
+    text = path.read_text("utf-8")
+    assert "Attacks with a control group" in text
+    assert "<svg" in text.split("Attacks with a control group")[-1].split("</section>")[0]
+    assert release.report().html != text
+
+
 def test_no_report_but_an_internal_one(results: FileAttacks, folder: Path) -> None:
     assert not (folder / "r.public.md").exists()
 

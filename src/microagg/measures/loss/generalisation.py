@@ -204,14 +204,14 @@ GRANULARITY = Measure(
 
 ENTROPY = Measure(
     name="entropy",
-    title="information missing to get values back",
+    title="detail lost per value",
     side="loss",
     unit="percent of the original's entropy",
     lower_is_better=True,
     lowest=0.0,
     highest=100.0,
     zero_means="Each released value of a column stands for one original value.",
-    highest_means="Released values tell nothing of the original ones.",
+    highest_means="Released values reveal nothing about the original ones.",
     source="Non-uniform entropy: de Waal and Willenborg 1999; Gionis and Tassa 2009. Column by "
     "column, chances counted on both "
     "tables; in percent of the entropy of the original columns.",

@@ -137,7 +137,7 @@ def _number(level: object) -> float:
 
 CELLS_UNCHANGED = Measure(
     name="cells-unchanged",
-    title="cells that are as they were",
+    title="cells released unchanged",
     side="loss",
     unit="percent of the records, mean over columns",
     lower_is_better=False,

@@ -163,7 +163,7 @@ def _confidential(pair: Pair) -> list[tuple[str, np.ndarray, bool]]:
 
 DISTINCT_L = Measure(
     name="distinct-l",
-    title="distinct confidential values in a class, at least",
+    title="different confidential values in a class, at least",
     side="risk",
     unit="values",
     lower_is_better=False,
@@ -183,7 +183,7 @@ DISTINCT_L = Measure(
 
 ENTROPY_L = Measure(
     name="entropy-l",
-    title="confidential values in a class, counted by how evenly they occur",
+    title="effective number of confidential values in a class, at least",
     side="risk",
     unit="values",
     lower_is_better=False,
@@ -206,7 +206,7 @@ T_CLOSENESS = Measure(
     name="t",
     title="distance between confidential values in a class and in the table",
     side="risk",
-    unit="share of the longest way",
+    unit="on a scale of 0 to 1",
     lower_is_better=True,
     lowest=0.0,
     highest=1.0,

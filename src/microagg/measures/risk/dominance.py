@@ -250,7 +250,7 @@ def two_largest(
 
 DOMINANCE = Measure(
     name="dominance",
-    title="largest part of a class's total that one record makes up",
+    title="largest share of one record in a class's total",
     side="risk",
     unit="percent of the total",
     lower_is_better=True,

@@ -110,7 +110,7 @@ _SOURCE = (
 
 RANK_INTERVALS = Measure(
     name="rank-intervals",
-    title="values known within an interval of ranks",
+    title="values an intruder can guess closely by rank",
     side="risk",
     unit="percent of the values",
     lower_is_better=True,
@@ -127,7 +127,7 @@ RANK_INTERVALS = Measure(
 
 DEVIATION_INTERVALS = Measure(
     name="deviation-intervals",
-    title="values known within a part of the standard deviation",
+    title="values an intruder can guess within part of a standard deviation",
     side="risk",
     unit="percent of the values",
     lower_is_better=True,

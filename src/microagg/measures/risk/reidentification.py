@@ -186,7 +186,7 @@ PROSECUTOR = Measure(
     lowest=0.0,
     highest=100.0,
     zero_means="The table has no records; with n records the least is 100 / n.",
-    highest_means="Somebody is alone in a class.",
+    highest_means="Some record is alone in its class.",
     source=_EL_EMAM
     + "100 / the smallest class. Not weighted: the intruder knows that the person is in the table.",
     compute=prosecutor_risk,
@@ -205,7 +205,7 @@ JOURNALIST = Measure(
     highest=100.0,
     zero_means="The table has no records; otherwise the least is a little more than 100 / the size "
     "of the population.",
-    highest_means="Somebody is alone in a class, in the population too.",
+    highest_means="Some record is alone in its class, in the population too.",
     source=_EL_EMAM
     + "With weights the individual risk of Benedetti and Franconi 1998: the mean of 1 / F, "
     "F the people of the class in the "
@@ -220,7 +220,7 @@ JOURNALIST = Measure(
 
 MARKETER = Measure(
     name="marketer",
-    title="records re-identified by drawing one of its class for each",
+    title="expected hits from random guessing",
     side="risk",
     unit="percent of the records",
     lower_is_better=True,

@@ -145,7 +145,7 @@ SMALLEST_CLASS = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="The table has no records; with records the least is 1, somebody alone.",
+    zero_means="The table has no records; with records the least is 1, a record alone.",
     highest_means="All records are alike: the figure is then the number of records.",
     source=_CLASS_SOURCE,
     compute=smallest_class,
@@ -162,7 +162,7 @@ SMALLEST_CLASS_WITH_KEPT = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="The table has no records; with records the least is 1, somebody alone.",
+    zero_means="The table has no records; with records the least is 1, a record alone.",
     highest_means="All records are alike, in the kept columns too: the figure is then the number "
     "of records.",
     source=_CLASS_SOURCE + _KEPT,

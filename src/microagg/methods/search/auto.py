@@ -237,10 +237,8 @@ AUTO = Method(
     name="auto",
     family="search",
     source="microagg",
-    summary="the default: picks construction, search and amount of work; from balanced effort "
-    "on, less loss on the reference data "
-    "than every figure on z-scores in the five papers' tables (k = 3, 4, 5, 10)",
-    good_for="everyday use: the lowest loss, at any size",
+    summary="the default: chooses how groups are built and how long they are improved",
+    good_for="everyday use: low loss at any size",
     run=cast(Partition, auto),
     complexity="quick O(n log n) in practice; balanced and thorough in proportion to their steps",
     parameters=(

@@ -17,11 +17,11 @@ import numpy as np
 
 from microagg.bounds.bound import Bound, Cut, with_optimum
 from microagg.bounds.branching import BranchSearch, Listed, tree_as_data
-from microagg.bounds.columns import TOLERANCE, Budget, ColumnGeneration, excess_of_groups
+from microagg.bounds.columns import Budget, ColumnGeneration
 from microagg.bounds.groups import costs_of_groups, groups_of, select_groups, usual_groups_of
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
-from microagg.bounds.pricing import Sets
+from microagg.bounds.pricing import TOLERANCE, Sets, excess_of_groups
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition

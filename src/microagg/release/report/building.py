@@ -141,7 +141,7 @@ def _internal_sections(
     subject: Subject, limit: Mapping[str, Any] | None, notes: list[tuple[str, str, str]]
 ) -> Iterator[Section]:
     if notes:
-        grid = Grid(("", "note", "what to do"), tuple(notes))
+        grid = Grid(("severity", "note", "what to do"), tuple(notes))
         yield Section("Notes besides the points to decide", (grid,))
     yield opening.opening(subject)
     yield opening.roles(subject)

@@ -12,8 +12,11 @@ from microagg.formatting import printable
 from microagg.release.report.document import Grid
 
 SHORT = 9  # rows of a table that is kept on one printed page
+STACKED = 3  # columns of a table whose rows are blocks on a telephone
 _FIGURE = re.compile(
-    r"[−+]?[\d,]*\.?\d+(·10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?( %)?( (→|of) [−+]?[\d,]*\.?\d+(·10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?)?"
+    r"[−+]?[\d,]*\.?\d+(·10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?"
+    r"( %| (days?|hours?|minutes?|seconds?|levels?))?"
+    r"( (→|of|/) [−+]?[\d,]*\.?\d+(·10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?)?"
     r"|[–∞]|−∞|not defined"
 )
 
@@ -31,7 +34,7 @@ def facts_html(rows: Sequence[tuple[str, str, str]]) -> str:
         "means</th></tr>"
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table"><table '
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Table"><table '
         f'class="facts{_kept(rows)}"><thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table></div>'
     )
 
@@ -44,6 +47,8 @@ def grid_html(grid: Grid, extra: str = "") -> str:
     ]
     numeric[0] = False  # the first cell names the row
     marks = [' class="number"' if right else "" for right in numeric]
+    stacked = len(grid.head) >= STACKED
+    labels = [f' data-label="{text_html(cell)}"' if stacked else "" for cell in grid.head]
     head = "".join(
         f'<th scope="col"{mark}>{wrapped_html(cell)}</th>'
         for cell, mark in zip(grid.head, marks, strict=True)
@@ -51,20 +56,21 @@ def grid_html(grid: Grid, extra: str = "") -> str:
     body = "\n".join(
         f'<tr><th scope="row">{wrapped_html(row[0])}</th>'
         + "".join(
-            f"<td{mark}>{wrapped_html(cell)}</td>"
-            for cell, mark in zip(row[1:], marks[1:], strict=True)
+            f"<td{mark}{label}>{wrapped_html(cell)}</td>"
+            for cell, mark, label in zip(row[1:], marks[1:], labels[1:], strict=True)
         )
         + "</tr>"
         for row in grid.rows
     )
     if grid.collapsed:
         inner = grid_html(replace(grid, collapsed=False, caption=""), extra)
-        title = wrapped_html(grid.caption or grid.head[0])
+        title = wrapped_html(grid.caption)
         return f"<details><summary>{title}</summary>{inner}</details>"
     fitting = " fitting" if all(numeric[1:]) and len(grid.head) < 5 else ""
+    fitting += " stacked" if stacked else ""
     caption = f"<caption>{wrapped_html(grid.caption)}</caption>" if grid.caption else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table"><table '
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Table"><table '
         f'class="grid{fitting}{_kept(grid.rows)}{extra}">{caption}<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )

@@ -13,6 +13,8 @@ from microagg.measures.columns import not_numbers
 from microagg.measures.measure import Pair
 from microagg.table.schema import WITHHELD, Role
 
+NAMED = 12  # columns by name in a sentence
+
 
 def others_released(manifest: Mapping[str, Any]) -> list[str]:
     """The released columns that the guarantee does not count.
@@ -86,9 +88,10 @@ def on_numbers(pair: Pair) -> str:
     left = not_numbers(pair)
     if not left:
         return ""
-    about = f"are about {listed(pair.names)} alone" if pair.names else "have nothing to be about"
-    whys = "; ".join(f"{listed(names)} ({why})" for why, names in left.items())
-    return f"measures that need numbers {about}, and leave out {whys}"
+    whys = "; ".join(f"{listed(names, NAMED)} ({why})" for why, names in left.items())
+    if not pair.names:
+        return f"measures that need numbers cover no column; they leave out {whys}"
+    return f"measures that need numbers cover {listed(pair.names, NAMED)} only; left out: {whys}"
 
 
 def sentences_on_rules(rules: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -135,7 +135,7 @@ def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str)
     """A heat map of the correlations of some columns, and their table."""
     cells = [["–" if np.isnan(value) else _signed(float(value)) for value in row] for row in matrix]
     rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
-    grid = Grid(("", *names), rows, f"Correlations {when}.")
+    grid = Grid(("column", *names), rows, f"Correlations {when}.")
     alternative = f"Heat map of the correlations of {counted(len(names), 'column')} {when}."
     return Picture(
         draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2

@@ -17,7 +17,9 @@ import numpy as np
 from microagg.bounds.bound import OF_MIXED
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
+from microagg.errors import InputError
 from microagg.formatting import (
+    chosen_text,
     counted,
     listed,
     number,
@@ -29,6 +31,7 @@ from microagg.formatting import (
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.registry import measures
+from microagg.methods.registry import method_named
 from microagg.release.changes import changes, moved_text
 from microagg.release.effects import ColumnEffect, effects_from, signed_percent
 from microagg.release.report.claims import on_numbers
@@ -138,7 +141,7 @@ def _picture_of_sizes(subject: Subject) -> Picture:
     rows = tuple(
         (name, f"{c:,}", f"{r:,}") for name, c, r in zip(names, classes, records, strict=True)
     )
-    caption = "How many classes have which size."
+    caption = "Classes by size"
     return Picture(
         draw_class_sizes(names, classes, subject.k),
         f"Bars: {counted(len(subject.class_sizes), 'class', 'classes')} by size, from "
@@ -187,8 +190,7 @@ def loss(subject: Subject) -> Section:
     if measured:
         blocks.extend(_on_numbers(subject))
         blocks.extend(figures_grids(subject, measured))
-    caption = f"Column by column, the one that lost most of its variation first.{many}"
-    blocks.extend(by_column(subject, names, measured, caption))
+    blocks.extend(by_column(subject, names, measured, many))
     if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
         some = "" if subject.sample is None else f" {_capital(subject.sample.description)}."
         moments_table = moments(subject.pair, order)
@@ -319,7 +321,8 @@ def definitions(subject: Subject) -> Section:
             text += f" Here: {'; '.join(details)}."
         rows.append((_capital(measure.title), measure.name, text, measure.source))
     head = ("measure", "name", "meaning", "definition")
-    blocks = (Paragraph(SOURCE), Grid(head, tuple(rows), collapsed=True)) if rows else ()
+    caption = "All measures with their meaning and definition"
+    blocks = (Paragraph(SOURCE), Grid(head, tuple(rows), caption, collapsed=True)) if rows else ()
     return Section("Definitions and sources", blocks)
 
 
@@ -365,9 +368,9 @@ def _capital(text: str) -> str:
 
 
 def by_column(
-    subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], caption: str
+    subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], more: str
 ) -> Iterator[Grid]:
-    """Return the figures of single columns, a few measures side by side.
+    """Return the figures of single columns, a few measures side by side, `more` in their captions.
 
     Internal reports leave out IL of one column, which is the lost variation shown before.
     """
@@ -384,6 +387,7 @@ def by_column(
             rows.append(
                 (name, *("–" if value is None else subject.number(value) for value in values))
             )
+        caption = f"By column: {listed([measure.title for measure, _ in part])}.{more}"
         yield Grid(("column", *head), tuple(rows), caption, collapsed=True)
 
 
@@ -407,7 +411,7 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     names, tables = subject.names, [subject.pair.before, subject.pair.after]
     most = pictured(len(names))
     spreads = [(names[j], spread_of(tables, int(j))) for j in order[:most]]
-    text = "The columns before (grey area) and after (blue line). "
+    text = "The columns before (grey area) and after (blue line). The outermost bins are open. "
     if subject.mixed:
         text += f"{LEVELS_AND_GAPS} "
     if len(names) > most:
@@ -434,11 +438,11 @@ def risk(subject: Subject) -> Section:
         title,
         (
             Paragraph(
-                "An intruder knows values of a person and looks for the person's record, or for "
-                "what it says. Each figure is about all records together."
+                "An intruder who knows some values of a person looks for that person's record, or "
+                "for what it reveals. Each figure is about all records together."
             ),
             *on_sample(subject),
-            *_on_numbers(subject),
+            *(() if subject.figures_of("loss") else _on_numbers(subject)),
             *figures_grids(subject, measured),
             *_left_out(subject),
             *_risk_by_column(subject, measured),
@@ -476,7 +480,7 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
             if len(names) > TABLED
             else ""
         )
-        yield from by_column(subject, names[:TABLED], part, f"Column by column.{many}")
+        yield from by_column(subject, names[:TABLED], part, many)
 
 
 def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
@@ -562,32 +566,35 @@ def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
         )
 
 
+def _about_the_method(name: str) -> str:
+    """Return method, source and summary in one sentence."""
+    try:
+        method = method_named(name)
+    except InputError:  # a manifest may be older or newer than this registry
+        return f"Method: {name}."
+    return f"Method: {name} ({method.source}): {_sentence(method.summary)}"
+
+
 def record_of_the_run(subject: Subject) -> Section:
     """The manifest, and how the figures are defined."""
     manifest = subject.manifest
     blocks: list[Block] = []
+    blocks.append(Paragraph(_about_the_method(str(manifest["settings"]["method"]))))
     chosen = manifest.get("chosen") or []
     if chosen:
-        blocks.append(
-            Paragraph(
-                "How the groups were found: "
-                + " ".join(_sentence(str(sentence)) for sentence in chosen)
-            )
-        )
+        sentences = (_capital(_sentence(chosen_text(str(sentence)))) for sentence in chosen)
+        blocks.append(Paragraph(" ".join(("How groups were formed.", *sentences))))
     if manifest.get("stopped_early"):
         blocks.append(
-            Warn(
-                "The search was stopped before its end; the best grouping found until "
-                "then was released."
-            )
+            Warn("The search was stopped before its end. The best grouping by then was released.")
         )
     if files := tuple(_files_of_the_run(subject)):
         blocks.append(Facts(files))
     about = (
-        "what may be published of it"
+        "Here is the part of it that may be published."
         if subject.public
-        else "with what it takes to repeat the run; keep it private"
+        else "With it the run can be repeated. Keep it private."
     )
-    blocks.append(Paragraph(f"The manifest is the record of the run for machines, here {about}."))
+    blocks.append(Paragraph(f"The manifest records the run for programs. {about}"))
     blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
     return Section("The manifest", tuple(blocks))

@@ -14,7 +14,7 @@ from microagg.release.publishing import NOT_TOLD
 from microagg.release.report.document import Decision, FirstPage, Grid, Scale, Signature
 from microagg.release.report.subject import Subject
 from microagg.release.report.totals import on_totals
-from microagg.release.report.usual import usual_word, usually
+from microagg.release.report.usual import recorded_k, usual_word, usually
 from microagg.release.verdict import Verdict
 from microagg.table.schema import Role
 
@@ -30,6 +30,7 @@ BOXES = (
     ("Confidential", (Role.CONFIDENTIAL,)),
     ("Kept unchanged", (Role.KEEP,)),
 )
+NOT_LISTED = "not listed in a public report"
 SIGNATURE = Signature("Read, and approved for release", ("Name and function", "Date", "Signature"))
 
 
@@ -172,8 +173,9 @@ def _scale(subject: Subject) -> Scale | None:
         value = float(subject.manifest["loss"].get("IL_zscore", lost))
     word = usual_word("il", k, value)
     meaning = (
-        f"{word} for k = {k}: half of the recorded releases lie between {number(usual[0], 2)} and "
-        f"{number(usual[1], 2)} %. 0 % is the untouched table; at 100 % all records are the same."
+        f"That is {word}: half of our recorded releases of public tables with k = "
+        f"{recorded_k('il', k)} lost {number(usual[0], 2)} to {number(usual[1], 2)} %. At 0 % the "
+        "table is untouched; at 100 % all records are the same."
     )
     return Scale(
         lost if isinstance(lost, str) else f"{number(value, 3)} %", value, usual, word, meaning
@@ -188,7 +190,7 @@ def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     for title, roles in BOXES:
         names = subject.columns(*roles) + (weight if title == becomes else [])
         if title == "Removed" and subject.public:
-            yield title, ("not part of this table",)
+            yield title, (NOT_LISTED,)
         else:
             yield title, tuple(names)
 

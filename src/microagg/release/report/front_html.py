@@ -8,7 +8,14 @@ import math
 
 from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
+from microagg.release.report.front import NOT_LISTED
 
+NEXT = {
+    "met": "It may be published once it is signed.",
+    "decide": "It may be published once each point below is accepted or changed, and it is signed.",
+    "stop": "Change what is listed below first.",
+}
+MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
 
 
@@ -48,7 +55,7 @@ def _verdict(front: FirstPage) -> str:
     icon = {"met": "✓", "decide": "!", "stop": "✕"}[status]
     return (
         f'<p class="front-verdict {status}"><span class="front-icon" aria-hidden="true">{icon}'
-        f"</span> <strong>{text_html(sentence)}</strong></p>"
+        f"</span> <strong>{text_html(sentence)}</strong> <span>{NEXT[status]}</span></p>"
     )
 
 
@@ -67,7 +74,7 @@ def _decide(front: FirstPage) -> str:
             '<div class="front-decide"><h2>Decide before signing</h2><p>Nothing is open.</p></div>'
         )
     rows = "".join(
-        f"<li><span>{text_html(point.text)} <em>{text_html(point.fix)}</em></span>"
+        f"<li><span>{_joined(point.text)} <em>{_joined(point.fix)}</em></span>"
         '<span class="front-ticks">☐ accepted&nbsp; ☐ change</span></li>'
         for point in front.decisions
     )
@@ -84,7 +91,7 @@ def _lose(front: FirstPage) -> str:
         parts.append(_scale(front.scale))
     if front.effects is not None:
         parts.append(grid_html(front.effects, extra=" front-effects"))
-    parts += [f"<p>{text_html(sentence)}</p>" for sentence in front.losses]
+    parts += [f"<p>{_joined(sentence)}</p>" for sentence in front.losses]
     return "".join(parts)
 
 
@@ -96,13 +103,26 @@ def _scale(scale: Scale) -> str:
         line = (
             '<div class="front-line" aria-hidden="true">'
             f'<i class="usual" style="left:{low:.1f}%;width:{high - low:.1f}%"></i>'
-            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>'
+            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>{_marks()}'
         )
     word = f" ({text_html(scale.word)})" if scale.word else ""
     return (
         f'<div class="front-scale"><p><b>Information loss (IL): {text_html(scale.text)}</b>{word}'
-        f"</p>{line}<p>{text_html(_capital(scale.meaning))}</p></div>"
+        f"</p>{line}<p>{_joined(scale.meaning)}</p></div>"
     )
+
+
+def _joined(text: str) -> str:
+    """Return a text in which no line breaks before a percent sign."""
+    return text_html(text.replace(" %", "\u00a0%"))
+
+
+def _marks() -> str:
+    marks = "".join(
+        f'<i style="left:{_position(mark):.1f}%">{mark}{" %" if mark in (0, 100) else ""}</i>'
+        for mark in MARKS
+    )
+    return f'<div class="front-marks" aria-hidden="true">{marks}</div>'
 
 
 def _position(percent: float) -> float:
@@ -112,10 +132,14 @@ def _position(percent: float) -> float:
 
 def _boxes(front: FirstPage) -> str:
     boxes = "".join(
-        f"<div><dt>{text_html(title)} ({len(names)})</dt><dd>{_names(names)}</dd></div>"
+        f"<div><dt>{text_html(title)}{_count(names)}</dt><dd>{_names(names)}</dd></div>"
         for title, names in front.boxes
     )
     return f'<h2>Columns</h2><dl class="front-boxes">{boxes}</dl>' if boxes else ""
+
+
+def _count(names: tuple[str, ...]) -> str:
+    return "" if names == (NOT_LISTED,) else f" ({len(names)})"
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -147,7 +171,3 @@ def _sign(signature: Signature | None, fingerprint: str) -> str:
         f"<span>Fingerprint {text_html(fingerprint)}</span></p>"
         f'<div class="front-lines">{lines}</div></div>'
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

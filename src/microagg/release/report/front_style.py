@@ -19,6 +19,7 @@ var(--quiet); margin: .4rem 0 0; }
 .front-verdict { display: flex; align-items: center; gap: .7rem; padding: .55rem .9rem; \
 border-radius: .4rem; font-size: 1.25rem; }
 .front p.front-verdict { margin: .8rem 0; }
+.front-verdict span:last-child { font-size: .92rem; }
 .front-verdict.met { background: var(--goodbg); color: var(--good); }
 .front-verdict.decide { background: var(--amberbg); color: var(--amber); }
 .front-verdict.stop { background: var(--badbg); color: var(--bad); }
@@ -47,6 +48,11 @@ border: 1px solid var(--line); border-radius: .35rem; }
 .front-line .usual { position: absolute; top: 0; bottom: 0; background: #9db8cc; }
 .front-line .here { position: absolute; top: -.25rem; bottom: -.25rem; width: 3px; \
 margin-left: -1px; background: var(--ink); }
+.front-marks { position: relative; height: .95rem; font-size: .7rem; color: var(--quiet); }
+.front-marks i { position: absolute; white-space: nowrap; transform: translateX(-50%); \
+font-style: normal; }
+.front-marks i:first-child { transform: none; } .front-marks i:last-child { \
+transform: translateX(-100%); }
 .front-boxes { display: grid; grid-template-columns: repeat(4, 1fr); gap: .8rem; \
 font-size: .82rem; \
 line-height: 1.35; }
@@ -69,16 +75,21 @@ border-radius: .4rem; font-size: .86rem; }
   .front-halves, .front-figures, .front-lines { grid-template-columns: 1fr; }
   .front-boxes { grid-template-columns: 1fr 1fr; } .front-figures { gap: .4rem; }
   .front-decide li { display: block; } .front-ticks { display: block; margin-top: .2rem; }
+  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1; }
 }
 @media print {
-  .front { break-after: page; } .front-halves { gap: 3mm 6mm; margin: 3mm 0; }
+  .front { break-after: page; } .front-halves { gap: 3mm 5mm; margin: 3mm 0; }
+  .front-verdict span:last-child { font-size: 8.4pt; }
   .front p, .front-lose, .front-decide ol { font-size: 8.2pt; line-height: 1.35; }
   .front-verdict, .front p.front-verdict { font-size: 12pt; margin: 2mm 0; padding: 1.5mm 3mm; }
   .front-figures b { font-size: 13pt; } .front-figures dt, .front-figures span, .front-boxes { \
 font-size: 8pt; }
   .front-ticks, .front-lose table { font-size: 7.4pt; } .front-lose caption { font-size: 7pt; }
-  .front-lose th, .front-lose td { padding: .4mm 1mm; } .front-lines div { height: 9mm; }
+  .front-halves { grid-template-columns: 5fr 6fr; } .front-lose .front-effects { font-size: 6.9pt; }
+  .front-lose th, .front-lose td { padding: .4mm .7mm; } .front-lines div { height: 9mm; }
   .front-decide li { display: block; } .front-ticks { display: block; }
+  .front-lines span { font-size: 8pt; } .front-about { font-size: 8pt; }
+  .front-marks { font-size: 6.5pt; }
   .front * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """

@@ -98,7 +98,7 @@ def _block(block: Block) -> str:
         case Listing(text):
             return (
                 "<details><summary>show</summary>"
-                '<pre tabindex="0" role="region" '
+                '<pre tabindex="0" role="group" '
                 f'aria-label="Listing">{text_html(text)}</pre></details>'
             )
         case Signature(title, lines):

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from microagg.errors import InputError
 from microagg.formatting import counted, listed, promised, promised_units
-from microagg.methods.registry import method_named
 from microagg.release.report.claims import on_naming, sentences_on_rules
 from microagg.release.report.document import Block, Grid, Paragraph, Section, Warn
+from microagg.release.report.front import entity_of
 from microagg.release.report.subject import Subject
 from microagg.table.schema import Role
 
@@ -27,6 +26,7 @@ KNOWN_WHOLE = (
     "Someone who knows a whole household may still find it, because several records together may "
     "fit in one way only."
 )
+ONE_BY_ONE = 24  # columns with a line each in the table of roles
 OF_WEIGHT = {"keep": "released unchanged", "drop": "left out"}
 
 
@@ -54,11 +54,11 @@ def _what_was_done(subject: Subject) -> str:
     if only_means(subject):
         (noun,) = {entry.noun for entry in subject.aggregates.values()}
         released = f"the group's {noun}"
+    by = "them" if len(quasi) > 1 else "it"
     return (
-        f"Others may know {counted(len(quasi), 'column')} and could find a record by it: "
+        f"Others may know {counted(len(quasi), 'column')} and could find a record by {by}: "
         f"{listed(quasi)}. Records that are alike in {compared} were put into groups of at least "
-        f"{subject.k}, and {values} replaced by {released} (microaggregation). "
-        f"{_about_the_method(str(subject.settings['method']))}"
+        f"{subject.k}, and {values} replaced by {released} (microaggregation)."
     )
 
 
@@ -127,27 +127,25 @@ def _what_is_shown(subject: Subject) -> str:
     return f"{rule}, and for figures of the original table in a part of their own: {listed(named)}."
 
 
-def _about_the_method(name: str) -> str:
-    try:
-        method = method_named(name)
-    except InputError:  # a manifest may be older or newer than this registry
-        return f"Method {name}."
-    return f"Method {name}: {method.summary} ({method.source})."
-
-
 def roles(subject: Subject) -> Section:
     """Each column: what it is, what happened to it."""
     dropped = subject.columns(Role.IDENTIFIER)
     # nobody gave them a role
     rest = set(dropped) - set(subject.settings.get("identifier", dropped))
-    rows = []
+    by_meaning: dict[tuple[str, str, str], list[str]] = {}
     for name, role in subject.manifest["roles"].items():
         what, happened = ("not needed", "left out") if name in rest else WHAT_HAPPENED[Role(role)]
+        if role == Role.IDENTIFIER.value and name not in rest:
+            what = f"names a {entity_of(subject)} directly"
         if role == Role.WEIGHT.value:
             happened = OF_WEIGHT.get(subject.weight_becomes or "", happened)
         if name in subject.aggregates:
             happened = f"replaced by {subject.aggregates[name].phrase}"
-        rows.append((name, "none" if name in rest else role, what, happened))
+        by_meaning.setdefault(("none" if name in rest else role, what, happened), []).append(name)
+    if len(subject.manifest["roles"]) > ONE_BY_ONE:
+        rows = [(", ".join(names), *meaning) for meaning, names in by_meaning.items()]
+    else:
+        rows = [(name, *meaning) for meaning, names in by_meaning.items() for name in names]
     return Section(
         "The columns and their roles",
         (

@@ -79,9 +79,7 @@ def correlation(subject: Subject) -> Section:
 def published(subject: Subject) -> Section:
     """Return the section on figures of the original table that were published by name."""
     many = len(subject.names) > TABLED
-    caption = (
-        f"Of {len(subject.names)} columns, the first {TABLED}." if many else "Column by column."
-    )
+    more = f" Of {len(subject.names)} columns, the first {TABLED}." if many else ""
     rows = [*_of_the_bound(subject), *rows_of_figures(subject, subject.published)]
     return Section(
         "What was published of the original table",
@@ -92,7 +90,7 @@ def published(subject: Subject) -> Section:
                 f"{DIGITS} digits."
             ),
             Facts(tuple(rows)),
-            *by_column(subject, subject.names[:TABLED], subject.published, caption),
+            *by_column(subject, subject.names[:TABLED], subject.published, more),
         ),
     )
 

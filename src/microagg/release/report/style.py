@@ -17,6 +17,8 @@ h2 { font-size: 1.3rem; line-height: 1.25; font-weight: 650; margin: 2.8rem 0 .8
   border-top: 2px solid var(--line); }
 p { max-width: 46rem; margin: .7rem 0; overflow-wrap: anywhere; }
 a { color: var(--mark); }
+header { display: flex; flex-wrap: wrap; align-items: center; gap: .2rem 1rem; }
+header h1 { margin: 0; } header .front-about { flex: 1 0 100%; }
 .audience { display: inline-block; margin: 0; padding: .1rem .6rem; border-radius: .25rem; \
 font-size: .9rem;
   background: var(--shade); color: var(--quiet); border: 1px solid var(--line); }
@@ -66,6 +68,9 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
 --warn: #f2c078; --page: #14191d; --warnbg: #2c2415; }
   figure svg { filter: invert(.9) hue-rotate(180deg); }
 }
+@media screen and (max-width: 60rem) {
+  table.grid { font-size: .84rem; } table.grid th, table.grid td { padding: .35rem .4rem; }
+}
 @media screen and (max-width: 40rem) {
   main { padding: 1.2rem .9rem 3rem; } nav ol { columns: 1; } h1 { font-size: 1.5rem; }
   .abreast-1, .abreast-2, .abreast-3 { flex: 1 1 100%; max-width: none; }
@@ -74,7 +79,18 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .86rem; }
   .facts th, .facts td, .facts td:nth-child(2) { display: block; width: auto; border: 0; padding: \
 .05rem 0; }
   table.grid { font-size: .8rem; } table.grid th, table.grid td { padding: .3rem .25rem; }
+  table.stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; \
+clip-path: inset(50%); }
+  table.stacked, table.stacked tbody, table.stacked caption { display: block; }
+  table.stacked tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  table.grid.stacked th, table.grid.stacked td { display: block; border: 0; padding: .05rem .1rem; \
+overflow-wrap: anywhere; }
+  table.stacked td::before { content: attr(data-label) ": "; color: var(--quiet); }
+  table.grid.stacked td.number { display: flex; justify-content: space-between; gap: .8rem; }
+  table.grid.stacked td.number::before { content: attr(data-label); }
+  table.grid.stacked td:empty { display: none; }
 }
+
 @page { size: A4; margin: 14mm 15mm 16mm; }
 @media print {
   :root { --ink: #1f2a33; --quiet: #55626d; --line: #d5dce2; --shade: #f4f6f8; --mark: #16557f; \

@@ -45,7 +45,7 @@ def _changed_totals(subject: Subject, effects: tuple[ColumnEffect, ...]) -> str:
     what = "Weighted totals" if subject.columns(Role.WEIGHT) else "Totals"
     if not moved:
         return f"{what} stay within 0.005 %: {listed(same)}."
-    stay = f" Within 0.005 %: {listed(same)}." if same else ""
+    stay = f" Unchanged within 0.005 %: {listed(same)}." if same else ""
     return f"{what} changed: {listed(moved)}.{stay}"
 
 
@@ -75,7 +75,10 @@ def _public(subject: Subject) -> str:
         else:
             staying.append(name)
     sentences = [_staying(subject, staying)] if staying else []
-    sentences += [f"Totals of {listed(names)} may change: {why}." for why, names in reasons.items()]
+    sentences += [
+        f"Totals of {listed(names)} can differ from the original, because {why}."
+        for why, names in reasons.items()
+    ]
     if nominal:
         sentences.append("Categories occur more or less often than before; rare ones may vanish.")
     return " ".join(sentences)
@@ -91,9 +94,8 @@ def _staying(subject: Subject, names: list[str]) -> str:
     if not gaps:
         return f"Totals and means{weighted} of {listed(names)} stay, up to rounding{among}."
     return (
-        f"Groups show the mean of {listed(names)}, so totals and means{weighted} change by "
-        "rounding "
-        f"and where values were missing{among}; this report cannot know by how much."
+        f"Groups show means of {listed(names)}. Totals and means{weighted} change by rounding, and "
+        f"where values were missing{among}. By how much cannot be told from the released table."
     )
 
 

@@ -23,9 +23,16 @@ def usually(name: str, k: int) -> tuple[float, float]:
     >>> 0 < low < high < 100
     True
     """
-    by_k = RANGES[name]
-    nearest = min(by_k, key=lambda recorded: (abs(recorded - k), recorded))
-    return by_k[nearest]
+    return RANGES[name][recorded_k(name, k)]
+
+
+def recorded_k(name: str, k: int) -> int:
+    """Return the k of recorded releases that is nearest to a k.
+
+    >>> recorded_k("il", 4), recorded_k("il", 100)
+    (3, 10)
+    """
+    return min(RANGES[name], key=lambda recorded: (abs(recorded - k), recorded))
 
 
 def usual_word(name: str, k: int, value: float) -> str:

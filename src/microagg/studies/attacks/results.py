@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.studies.attacks.rates import Excess, Rate
+
+if TYPE_CHECKING:
+    from microagg.release.release import Release
 
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling out", "linkability", "inference"
 KINDS = (SINGLING_OUT, LINKABILITY, INFERENCE)
@@ -104,6 +108,23 @@ class Attacks:
             "results": [result.as_data() for result in self.results],
             "notes": list(self.notes),
         }
+
+    def report(self, release: Release, path: str | Path) -> Path:
+        """Write the internal report of the release with a section on these attacks.
+
+        Returns
+        -------
+        Path
+            The path, a .html, .md or .json file that only its owner can read.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        from microagg.studies.attacks.reporting import write_report
+
+        return write_report(release, path, self)
 
     def __repr__(self) -> str:
         lines = [

@@ -15,7 +15,7 @@ from microagg.table.columns.arrow import is_text
 from microagg.table.columns.distinct import distinct, number_of
 from microagg.table.columns.frames import LARGEST_WHOLE, arrow_column
 from microagg.table.columns.levels import ValueCounts, gap_among, levels_of, with_gaps
-from microagg.table.columns.matrix_values import values_of
+from microagg.table.columns.matrix_values import plain_numbers, values_of
 from microagg.table.columns.numbers import numbers_of
 from microagg.table.columns.parsed_numbers import Codes
 from microagg.table.hierarchy import Hierarchy
@@ -104,6 +104,10 @@ def _is_plain(frame: nw.DataFrame[Any], name: str, na: Sequence[str]) -> bool:
         return False
     if isinstance(native := frame.to_native(), pa.Table):
         return _is_plain_arrow(native.column(name))
+    if (numbers := plain_numbers(native, name)) is not None and len(numbers):
+        if numbers.dtype.kind == "f":
+            return not np.isnan(numbers).any()
+        return _is_short(int(numbers.min()), int(numbers.max()))
     series = frame[name]
     kind = series.dtype
     if kind in (nw.Float32, nw.Float64):

@@ -29,24 +29,38 @@ def values_of(frame: nw.DataFrame[Any], names: Sequence[str]) -> np.ndarray:
     values = np.empty((len(frame), len(names)))
     native = frame.to_native()
     for j, name in enumerate(names):
-        column = _sound_values(native.column(name)) if isinstance(native, pa.Table) else None
+        column = _sound_values(native, name)
         values[:, j] = _numeric_values(frame, name) if column is None else column
     return values
 
 
-def _sound_values(column: pa.ChunkedArray) -> np.ndarray | None:
-    """Return the numbers of a plain Arrow column; None if there is any problem with them.
+def plain_numbers(native: Any, name: str) -> np.ndarray | None:
+    """Return the numbers of a column of Arrow or pandas as they are held; None for other columns.
 
     This is some twenty times as fast as narwhals, which matters for thousands of columns.
     """
-    if column.null_count or not (
-        column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)
-    ):
+    if isinstance(native, pa.Table):
+        column = native.column(name)
+        plain = column.type in (pa.float32(), pa.float64()) or pa.types.is_integer(column.type)
+        return column.to_numpy() if plain and not column.null_count else None
+    if not nw.dependencies.is_pandas_dataframe(native):
         return None
-    values = column.to_numpy().astype(np.float64)
+    column = native[name]
+    kind = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "iuf" and kind.itemsize in (1, 2, 4, 8):
+        return None if kind == np.float16 else column.to_numpy()
+    return None
+
+
+def _sound_values(native: Any, name: str) -> np.ndarray | None:
+    """Return the numbers of a plain column; None if there is any problem with them."""
+    numbers = plain_numbers(native, name)
+    if numbers is None:
+        return None
+    values = numbers.astype(np.float64)
     # NaN where there is one
     largest = max(abs(values.min(initial=0.0)), abs(values.max(initial=0.0)))
-    sound = largest < LARGEST_WHOLE if pa.types.is_integer(column.type) else largest <= LARGEST
+    sound = largest < LARGEST_WHOLE if numbers.dtype.kind in "iu" else largest <= LARGEST
     return values if sound else None
 
 

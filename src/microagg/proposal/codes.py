@@ -1,0 +1,78 @@
+"""Whole numbers that look like codes, in profiles of columns and among those that were averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from microagg.proposal.name_hints import NameHint, hint_of_name
+from microagg.table.columns.profile import ColumnProfile
+from microagg.table.schema import Kind
+
+if TYPE_CHECKING:
+    from microagg.table.schema import ColumnSettings
+    from microagg.table.variable import Cells
+
+FEW = 12
+"""Whole numbers with at most so many different values may be codes."""
+FIRST = 1 << 12  # records looked at first: most columns show more values there
+OFTEN = 5  # records with the same code, on average
+AMOUNTS = frozenset({NameHint.MONEY, NameHint.AGE})  # few values, yet no codes
+AVERAGED = (None, "mean")
+
+
+def may_be_codes(look: ColumnProfile) -> bool:
+    """Check if whole numbers may be codes: few different ones, or a name that says so.
+
+    >>> may_be_codes(ColumnProfile("roof", Kind.NUMERIC, 90, values=90, distinct=4, whole=True))
+    True
+    """
+    if look.kind is not Kind.NUMERIC or look.dates or not look.whole:
+        return False
+    return look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hint_of_name(look.name))
+
+
+def repeats(look: ColumnProfile) -> bool:
+    """Check if values repeat as codes do; in a small table all numbers have few values."""
+    return look.values >= OFTEN * look.distinct and not hint_of_name(look.name) & AMOUNTS
+
+
+def averaged_codes(cells: Cells, declared: ColumnSettings) -> list[str]:
+    """Return the columns of numbers that may be codes, are averaged, and were not declared."""
+
+    def may_be(name: str, values: np.ndarray) -> bool:
+        hints, different, known = hint_of_name(name), 0, values
+        coded = NameHint.CODE in hints
+        if hints & AMOUNTS:
+            return False
+        for part in (values[:FIRST], values):
+            known = part[~np.isnan(part)]
+            different = len(np.unique(known))
+            if (known != np.rint(known)).any() or (different > FEW and not coded):
+                return False
+        return different > 1 and len(known) >= OFTEN * different
+
+    return [
+        variable.name
+        for j, variable in enumerate(cells.variables)
+        if variable.kind is Kind.NUMERIC
+        and not (variable.unit or variable.marks)
+        and variable.name not in declared.kinds
+        and declared.aggregate.get(variable.name) in AVERAGED
+        and may_be(variable.name, cells.values[:, j])
+    ]
+
+
+def warning_about(names: Sequence[str]) -> str:
+    """Return the sentence of a warning about averaged codes.
+
+    >>> warning_about(["roof"]).partition(". ")[0]
+    "whole numbers that look like codes were averaged: 'roof'"
+    """
+    return (
+        "whole numbers that look like codes were averaged: "
+        f"{', '.join(map(repr, names[:12]))}{' …' if len(names) > 12 else ''}. "
+        f"Name codes in nominal=[…]; declare numbers with kinds={{{names[0]!r}: 'numeric'}}."
+    )
