@@ -52,7 +52,7 @@ def test_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
     told = (tmp_path / "told.public.html").read_text("utf-8")
     assert "released unchanged; no group crosses it" in told
     assert "the quasi-identifying columns, the strata, the weight" in told
-    assert "so totals and means, weighted," in told
+    assert "Totals and means, weighted," in told
     again = microagg("repeat", "out.csv.internal.json", "in.csv", "again.csv")
     assert again.code == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()

@@ -29,7 +29,17 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_kept_told_and_checked(microagg: Microagg, source: Path) -> None:
     done = microagg(
-        "anonymize", source, "out.csv", *ROLES, "--method", "mdav", "--seed", "1", "--keep-order"
+        "anonymize",
+        source,
+        "out.csv",
+        *ROLES,
+        "--numeric",
+        "rooms",
+        "--method",
+        "mdav",
+        "--seed",
+        "1",
+        "--keep-order",
     )
     assert done.code == 0, done
     assert "every class has records of 3 or more different units (home)" in done.out
@@ -61,7 +71,18 @@ def test_wrong_units_get_one_sentence(
     microagg: Microagg, source: Path, said: tuple[str, ...], expected: str
 ) -> None:
     done = microagg(
-        "anonymize", source, "out.csv", "--quasi", "age,rooms", "--k", "3", "--rest", "drop", *said
+        "anonymize",
+        source,
+        "out.csv",
+        "--quasi",
+        "age,rooms",
+        "--numeric",
+        "rooms",
+        "--k",
+        "3",
+        "--rest",
+        "drop",
+        *said,
     )
     assert done.code == 2
     assert expected in done.err

@@ -353,6 +353,15 @@ def test_l_and_t_are_counted_one_without_the_other(settings: dict[str, float], h
     assert verify_release.recount(*two_classes(**settings)).holds is holds
 
 
+@pytest.mark.usefixtures("packs")
+def test_results_of_another_release_are_not_packed(saved: Path, tmp_path: Path) -> None:
+    other = save(tmp_path / "out.csv", k=6)
+    for option in ("attacks", "certificate"):
+        with pytest.raises(ma.InputError, match=rf"{option}\.json is not of this release"):
+            pack_release(other, **{option: saved.with_name(f"{option}.json")})
+    assert not list(tmp_path.glob("*.zip"))
+
+
 def test_what_is_needed_is_named(tmp_path: Path) -> None:
     with pytest.raises(ma.InputError, match="a release is packed where it was saved"):
         pack_release(tmp_path / "out.csv")

@@ -18,6 +18,7 @@ from microagg.files.commit.writing import check_unwritable, write_bytes
 from microagg.files.formats import format_of
 from microagg.files.reading import read_written
 from microagg.release.manifest import manifest_paths
+from microagg.release.settings import Settings
 from microagg.studies.evidence.archive import zip_bytes
 from microagg.table.columns.arrow import compute as pc
 
@@ -56,9 +57,16 @@ def pack_release(
         public[TEXT_COPY] = copy
     for name, content in _reports_of(table, release):
         (internal if ".internal." in name else public)[name] = content
-    for packed, path in ((ATTACKS, attacks), (CERTIFICATE, certificate)):
+    for packed, path, fits in (
+        (ATTACKS, attacks, are_attacks_on), (CERTIFICATE, certificate, is_certificate_of)
+    ):  # fmt: skip
         if path is not None:
             internal[packed] = _read(Path(path))
+            if not fits(parsed(internal[packed]), parsed(internal[internal_path.name])):
+                raise InputError(
+                    f"{Path(path).name} is not of this release; make it from the same table with "
+                    f"--config {internal_path.name}."
+                )
     public |= {FORM: form().encode(), VERIFIER: verifier()}
     places = (table.with_name(f"{table.name}.evidence.public.zip"),
               table.with_name(f"{table.name}.evidence.internal.zip"))  # fmt: skip
@@ -167,3 +175,26 @@ def parsed(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def is_certificate_of(certificate: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    """Return whether a certificate can be of a release, as far as that shows without the data."""
+    try:
+        data, settings = certificate["data"], manifest["settings"]
+        return (
+            certificate["k"] == settings["k"]
+            and certificate["records"] == manifest["records"]
+            and data["columns"] in (None, settings["quasi"])
+            and certificate["claim"]["il"] <= manifest["loss"]["IL"] * (1 + 1e-9) + 1e-9
+        )
+    except (KeyError, TypeError):
+        return False
+
+
+def are_attacks_on(results: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    """Return whether attacks are on the input and the public settings of a release."""
+    try:
+        of, settings = results["of"], Settings.public_part(manifest["settings"])
+        return of["input"] == manifest["input"]["digest"] and of["settings"] == settings
+    except (KeyError, TypeError, AttributeError):
+        return False

@@ -24,9 +24,11 @@ from microagg.studies.evidence.pack import (
     INDEX,
     TEXT_COPY,
     VERIFIER,
+    are_attacks_on,
     csv_bytes,
     form,
     index_of,
+    is_certificate_of,
     parsed,
     rows_of,
     verifier,
@@ -142,9 +144,9 @@ def _check_internal(verdict: PackVerdict, files: dict[str, bytes], original: Pat
     if ATTACKS in files:
         results = parsed(files[ATTACKS])
         verdict.add(_attacks_agree(results), "attacks: intervals follow from rates")
-        verdict.add(_are_attacks_on(results, manifest), "attacks: on this table and settings")
+        verdict.add(are_attacks_on(results, manifest), "attacks: on this table and settings")
     if CERTIFICATE in files:
-        fits = _is_certificate_of(parsed(files[CERTIFICATE]), manifest)
+        fits = is_certificate_of(parsed(files[CERTIFICATE]), manifest)
         verdict.add(fits, "certificate: for this k, these columns and this many records")
     if original is None:
         proof_left = ", and proof of the certificate" if CERTIFICATE in files else ""
@@ -190,29 +192,6 @@ def _public_part(manifest: dict[str, Any]) -> dict[str, Any] | None:
         return public_manifest(manifest)
     except (KeyError, TypeError, AttributeError, ValueError):
         return None
-
-
-def _is_certificate_of(certificate: dict[str, Any], manifest: dict[str, Any]) -> bool:
-    """Return whether a certificate can be of a release, as far as that shows without the data."""
-    try:
-        data, settings = certificate["data"], manifest["settings"]
-        return (
-            certificate["k"] == settings["k"]
-            and certificate["records"] == manifest["records"]
-            and data["columns"] in (None, settings["quasi"])
-            and certificate["claim"]["il"] <= manifest["loss"]["IL"] * (1 + 1e-9) + 1e-9
-        )
-    except (KeyError, TypeError):
-        return False
-
-
-def _are_attacks_on(results: dict[str, Any], manifest: dict[str, Any]) -> bool:
-    """Return whether attacks are on the input and the public settings of a release."""
-    try:
-        of, settings = results["of"], Settings.public_part(manifest["settings"])
-        return of["input"] == manifest["input"]["digest"] and of["settings"] == settings
-    except (KeyError, TypeError, AttributeError):
-        return False
 
 
 def _attacks_agree(results: dict[str, Any]) -> bool:
