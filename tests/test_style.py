@@ -108,3 +108,26 @@ def test_wrong_sizes_are_noticed(tmp_path: Path) -> None:
     assert [text.split(": ")[1] for text in wrong_sizes(path, ast.parse(text))] == [
         "466 lines", "long line", "f has 61 lines of code", "f has 13 parameters",
     ]  # fmt: skip
+
+
+def long_prose(text: str) -> Iterator[int]:
+    """Yield the numbers of lines of prose over 100 letters; code, tables and pictures may be."""
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        code ^= line.lstrip().startswith("```")
+        if (
+            len(line) > 100
+            and not code
+            and not line.lstrip().startswith(("|", "![", "[![", "<!--"))
+        ):
+            yield number
+
+
+def test_lines_of_prose_are_short() -> None:
+    root = SOURCE.parents[1]
+    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("benchmarks/**/*.md")]
+    problems = [
+        f"{page}:{number}" for page in pages for number in long_prose(page.read_text("utf-8"))
+    ]
+    assert not problems, "\n".join(problems)
+    assert list(long_prose(f"{'x' * 101}\n| {'x' * 101}\n```\n{'x' * 101}\n```\n")) == [1]
