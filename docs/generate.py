@@ -8,6 +8,7 @@ import ast
 import datetime
 import json
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def methods_table() -> str:
         if any(method.largest_group(k, 10_000) != most for k, most in usual.items())
     ]
     lines = [
-        f"No group has more than 2k - 1 records, but for {', '.join(others)}.",
+        *textwrap.wrap(f"No group has more than 2k - 1 records, but for {', '.join(others)}.", 100),
         "",
         "| method | what it does | good for | parameters | source |",
         "|---|---|---|---|---|",
@@ -226,9 +227,11 @@ def modules_table() -> str:
             doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
             first = " ".join(doc.split("\n\n")[0].split())
             if path.name == "__init__.py":
-                lines += [first, ""]
+                lines += [*textwrap.wrap(first, 100), ""]
             else:
-                lines.append(f"- `{path.name}`: {first}")
+                lines += textwrap.wrap(
+                    f"- `{path.name}`: {first}", 100, subsequent_indent="  ", break_on_hyphens=False
+                )
     return "\n".join(lines)
 
 

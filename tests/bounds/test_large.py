@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from microagg.bounds import columns, lower
-from microagg.bounds.chains import ChainPricing, squared_distances
+from microagg.bounds.chains import ChainPricing
 from microagg.bounds.columns import Budget
 from microagg.bounds.cuts import Cuts
 from microagg.bounds.first_order import FirstOrder
-from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.interior import SparseColumns, solve_interior
 from microagg.bounds.large import sets_around
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import Proof, lower_bound
 from microagg.bounds.neighbours import nearest_others
 from microagg.bounds.pricing import Prices
+from microagg.kernels.chain_pricing import squared_distances
+from microagg.kernels.heuristic_sets import heuristic_sets
 from microagg.problem.watch import Watch
 from microagg.verify_bound import check_certificate
 

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from microagg.bounds.chains import ChainPricing, squared_distances
+from microagg.bounds.chains import ChainPricing
 from microagg.bounds.cuts import Cuts
-from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.neighbours import nearest_others
 from microagg.bounds.pricing import Prices, Sets
 from microagg.bounds.repair import repaired
 from microagg.bounds.separation import violated_cuts
+from microagg.kernels.chain_pricing import squared_distances
+from microagg.kernels.heuristic_sets import heuristic_sets
 
 
 def small_case(seed):

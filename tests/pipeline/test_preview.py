@@ -94,7 +94,7 @@ def test_a_block_stays_within_its_stratum_and_others_are_estimated() -> None:
 
 
 def test_the_same_on_any_number_of_threads() -> None:
-    table, settings = fresh_table("normal", 3, 2)[:25_000], settings_for(3)
+    table, settings = fresh_table("normal", 3, 2)[:40_000], settings_for(3)
     assert ma.preview(table, settings, threads=1) == ma.preview(table, settings, threads=2)
 
 

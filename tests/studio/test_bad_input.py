@@ -226,19 +226,36 @@ def test_what_was_read_is_said_in_words_and_can_be_read_otherwise(
 ) -> None:
     path = tmp_path / "german.csv"
     path.write_text("31;1.204,50\n44;900,00\n44;900,00\n31;80,25\n", "latin-1")
-    assert studio.upload(path).status_code == 200
-    page = studio.client.get("/file").text
-    assert "<dd>semicolon</dd>" in page
-    assert "<dd>names of the columns</dd>" in page
+    refused = studio.upload(path)
+    assert refused.status_code == 422
+    assert "looks like a record" in refused.json()["error"]
+    page = studio.client.get("/file").text  # offers to read it otherwise
+    assert "looks like a record" in page
+    assert 'value="header"' in page
+    assert studio.client.get("/columns").headers["location"] == "/file"
     form = {"present-0": "header", "field-0": "no", "present-1": "role", "field-1": "x"}
     assert studio.client.post("/file", data=form).headers["location"] == "/file"
     page = studio.client.get("/file").text
+    assert "<dd>semicolon</dd>" in page
     assert "<dd>values; columns are numbered</dd>" in page
     assert "4 records" in page
     wrong = studio.client.post("/file", data={"present-0": "encoding", "field-0": "morse"})
     assert wrong.status_code == 422
     assert studio.session.reading == {"header": False}
     assert studio.client.get("/columns").status_code == 200
+
+
+def test_a_column_of_any_type_has_a_chart_or_none() -> None:
+    import pyarrow as pa
+
+    from fuzz.by_hand import odd_columns
+    from microagg.studio.look import small_chart
+
+    drawn = 0
+    for column in odd_columns().values():
+        whole = pa.table({"x": column}).column("x")
+        drawn += bool(small_chart(whole)["svg"])
+    assert drawn > 10
 
 
 def malformed_files() -> Iterator[tuple[str, bytes]]:

@@ -25,12 +25,12 @@ from microagg.bounds.groups import (
     select_groups,
     some_of_each,
 )
-from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.large import LargeProgram
 from microagg.bounds.master import Master, Solution
 from microagg.bounds.pricing import TOLERANCE, Prices, Sets, excess_of_groups
 from microagg.bounds.repair import repaired
 from microagg.bounds.separation import violated_cuts
+from microagg.kernels.heuristic_sets import heuristic_sets
 from microagg.refine.highs import Stop
 
 LOOSE, TIGHT, SHARP = 1e-2, 1e-4, 1e-6  # relative gaps of programs: at first, at last, for cuts

@@ -15,11 +15,11 @@ from microagg.bounds.chains import ChainPricing
 from microagg.bounds.cuts import Cuts
 from microagg.bounds.first_order import BETWEEN_RESTARTS, FirstOrder
 from microagg.bounds.groups import costs_of_groups, groups_around_each, select_groups, some_of_each
-from microagg.bounds.heuristic import heuristic_sets
 from microagg.bounds.master import Master
 from microagg.bounds.pricing import TOLERANCE, Prices, Sets, excess_of_groups
 from microagg.bounds.repair import repaired
 from microagg.kernels.compiling import kernel
+from microagg.kernels.heuristic_sets import heuristic_sets
 from microagg.refine.highs import Stop
 
 NEIGHBOURS, SECOND = 8, 3  # times k: neighbours looked at, and those a second member is drawn from

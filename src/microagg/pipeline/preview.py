@@ -39,8 +39,11 @@ from microagg.table.variable import Cells
 
 MOST_AS_WHOLE = 20_000
 """Records up to which the whole table is searched."""
-NEARLY_ALL = 1.25
-"""The whole is searched, too, if blocks would have all records or nearly all."""
+NEARLY_ALL = 1.75
+"""The whole is searched, too, if it has at most so many times the records of the blocks: cutting
+blocks costs as much as searching the rest, and the whole is exact. Adult (30,162 records, 86 axes)
+takes 1.2 s of processor time as a whole, and 2.4 s in blocks.
+"""
 BLOCKS, BLOCK_RECORDS = 10, 2_000
 DETAILED = {"blocks": 12, "block_records": 8_000}
 """Arguments of a more exact preview."""

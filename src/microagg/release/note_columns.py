@@ -14,7 +14,8 @@ from microagg.files.text.formulas import formulas_in
 from microagg.proposal.rules import names_somebody
 from microagg.release.note import Note
 from microagg.release.note_catalogue import make_note
-from microagg.release.note_facts import LabelFacts
+from microagg.release.note_facts import LabelFacts, NoteFacts
+from microagg.release.note_rules import notes_from
 from microagg.release.settings import Settings
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
@@ -101,10 +102,7 @@ def notes_on_naming(profiles: Sequence[ColumnProfile]) -> list[Note]:
     ['could-name-somebody']
     """
     reasons, unique = naming_columns(profiles)
-    notes = [
-        make_note("could-name-somebody", [name], reason=reason) for name, reason in reasons.items()
-    ]
-    return [*notes, *([make_note("nearly-unique", unique)] if unique else [])]
+    return list(notes_from(NoteFacts(k=3, naming=reasons, nearly_unique=unique)))
 
 
 def index_may_name(table: Any) -> bool:

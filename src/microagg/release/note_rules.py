@@ -6,7 +6,7 @@ A rule yields an `Occurrence` for each note, with the counts that the template o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from microagg.release.effects import signed_percent
@@ -53,11 +53,7 @@ def rule(code: str) -> Callable[[NoteRule], NoteRule]:
 @rule("not-k-anonymous")
 def _not_k_anonymous(facts: NoteFacts) -> Iterator[Occurrence]:
     if facts.unprotected_records:
-        counts = {
-            "k": facts.k,
-            "records": facts.unprotected_records,
-            "all_records": facts.records,
-        }
+        counts = {"k": facts.k, "records": facts.unprotected_records, "all_records": facts.records}
         yield Occurrence(counts=counts)
 
 
@@ -101,8 +97,26 @@ def _true_values(facts: NoteFacts) -> Iterator[Occurrence]:
         yield Occurrence(tuple(column.column for column in columns), counts)
 
 
-def _register_file_rules() -> None:
-    """Register the notes whose counts the reader of a file left with its table."""
+LISTED: dict[str, Callable[[NoteFacts], Iterable[str]]] = {
+    "declared-missing": lambda facts: facts.labels.declared_missing,
+    "medians-of-labelled-codes": lambda facts: facts.labels.medians,
+    "partly-labelled": lambda facts: facts.labels.partly_labelled,
+    "approximate-distances": lambda facts: facts.approximated,
+    "constant-columns": lambda facts: facts.constant,
+    "kept-columns": lambda facts: facts.kept,
+}
+"""Notes that list columns and have no counts, with the columns they list."""
+
+
+def _register_simple_rules() -> None:
+    """Register notes that list columns, and those whose counts the reader of a file left."""
+
+    def listing(columns_in: Callable[[NoteFacts], Iterable[str]]) -> NoteRule:
+        def listed(facts: NoteFacts) -> Iterator[Occurrence]:
+            if columns := tuple(columns_in(facts)):
+                yield Occurrence(columns)
+
+        return listed
 
     def rule_of(code: str) -> NoteRule:
         def from_file(facts: NoteFacts) -> Iterator[Occurrence]:
@@ -113,9 +127,11 @@ def _register_file_rules() -> None:
 
     for code in ("labels-from-file", "more-sheets"):
         rule(code)(rule_of(code))
+    for code, columns_in in LISTED.items():
+        rule(code)(listing(columns_in))
 
 
-_register_file_rules()
+_register_simple_rules()
 
 
 @rule("kinds-from-labels")
@@ -123,24 +139,6 @@ def _kinds_from_labels(facts: NoteFacts) -> Iterator[Occurrence]:
     for kind, columns in facts.labels.kinds.items():
         if columns:
             yield Occurrence(tuple(columns), {"kind": kind})
-
-
-@rule("declared-missing")
-def _declared_missing(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.labels.declared_missing:
-        yield Occurrence(tuple(facts.labels.declared_missing))
-
-
-@rule("medians-of-labelled-codes")
-def _medians_of_labelled_codes(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.labels.medians:
-        yield Occurrence(tuple(facts.labels.medians))
-
-
-@rule("partly-labelled")
-def _partly_labelled(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.labels.partly_labelled:
-        yield Occurrence(tuple(facts.labels.partly_labelled))
 
 
 @rule("dropped-records")
@@ -153,12 +151,6 @@ def _dropped_records(facts: NoteFacts) -> Iterator[Occurrence]:
 def _gaps_on_minmax(facts: NoteFacts) -> Iterator[Occurrence]:
     if facts.columns_with_gaps and facts.scale == "minmax":
         yield Occurrence(tuple(facts.columns_with_gaps), fix={"scale": "zscore"})
-
-
-@rule("approximate-distances")
-def _approximate_distances(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.approximated:
-        yield Occurrence(tuple(facts.approximated))
 
 
 @rule("equal-columns")
@@ -179,24 +171,12 @@ def _numbers_as_text(facts: NoteFacts) -> Iterator[Occurrence]:
         yield Occurrence((column,), fix={"kinds": {column: "numeric"}})
 
 
-@rule("constant-columns")
-def _constant_columns(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.constant:
-        yield Occurrence(tuple(facts.constant))
-
-
 @rule("rounding-loss")
 def _rounding_loss(facts: NoteFacts) -> Iterator[Occurrence]:
     added = facts.loss - facts.loss_unrounded
     if facts.loss > RELATIVE_LOSS * facts.loss_unrounded and added > ABSOLUTE_LOSS:
         counts = {"unrounded": facts.loss_unrounded, "loss": facts.loss}
         yield Occurrence(counts=counts)
-
-
-@rule("kept-columns")
-def _kept_columns(facts: NoteFacts) -> Iterator[Occurrence]:
-    if facts.kept:
-        yield Occurrence(tuple(facts.kept))
 
 
 @rule("rounded-like-most")

@@ -20,6 +20,7 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.encoder import Space
 
 LONGEST, BINS, LEVELS = 60, 12, 10
+NO_CHART = {"svg": "", "first": "", "last": ""}
 PAGE, MEMBERS, MOST_CHANGED = 12, 25, 10
 
 
@@ -41,9 +42,15 @@ def small_chart(column: pa.ChunkedArray) -> dict[str, str]:
     >>> chart["first"], chart["last"], chart["svg"].count("<rect")
     ('1', '3', 12)
     """
-    column = column.drop_null()
+    try:
+        return _chart(column.drop_null())
+    except (pa.ArrowException, ValueError, OverflowError):  # a type or values without a picture
+        return dict(NO_CHART)
+
+
+def _chart(column: pa.ChunkedArray) -> dict[str, str]:
     if len(column) == 0:
-        return {"svg": "", "first": "", "last": ""}
+        return dict(NO_CHART)
     on_scale = _on_scale(column)
     if on_scale is not None:
         ends = pc.min_max(column)

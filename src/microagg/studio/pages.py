@@ -22,7 +22,7 @@ from microagg.studio.rendering import (
     session_of,
 )
 from microagg.studio.session import Session
-from microagg.studio.upload import receive_file, receive_form, remove_upload
+from microagg.studio.upload import receive_file, receive_form
 from microagg.studio.worker import TaskError
 
 MOST_STEPS = 20
@@ -33,13 +33,18 @@ TYPES = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript;
 
 async def file_page(request: Request) -> Response:
     """Show the file as it was read, or ask for one."""
-    return render(request, "file.html", limit=request.app.state.limit)
+    session = session_of(request)
+    fields = (session.opened or {}).get("reading_fields", [])
+    if session.is_unread and not session.is_opening:
+        fields = await session.call("reading_fields", reading=session.reading)
+    return render(request, "file.html", limit=request.app.state.limit, reading_fields=fields)
 
 
-@needs_file
 async def file_form(request: Request) -> Response:
     """Read the file again with other options."""
     session = session_of(request)
+    if session.opened is None and not session.is_unread:
+        return go_to("/file")
     form = await receive_form(request)
     session.check_idle()
     reading = await session.call("reading", answers=_answers(form))
@@ -59,10 +64,8 @@ async def upload(request: Request) -> Response:
     path = await receive_file(request, session.folder, request.app.state.limit)
     try:
         await session.open(path, uploaded=True, reading={})
-    except TaskError:
-        remove_upload(path)
-        session.path, session.uploaded = None, False
-        raise
+    except TaskError as error:  # kept, because it may be read with other options
+        return JSONResponse({"error": str(error), "next": "/file"}, 422)
     return JSONResponse({"next": "/file"})
 
 

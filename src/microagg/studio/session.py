@@ -112,6 +112,11 @@ class Session:
         ending = ".xpt" if suffix == ".sas7bdat" else suffix
         return self.folder / "release" / f"{stem}-protected{ending}"
 
+    @property
+    def is_unread(self) -> bool:
+        """True if there is a file that was refused as it is; other options may suit it."""
+        return self.path is not None and self.opened is None and bool(self.sentence)
+
     async def call(self, name: str, **arguments: Any) -> Any:
         """Run a task of the worker and return its result."""
         return await asyncio.wrap_future(self.worker.submit(name, **arguments))
@@ -144,7 +149,7 @@ class Session:
             await self.open(self.path, uploaded=self.uploaded, reading=reading)
         except TaskError:
             self.opened, self.reading, self.choices = before
-            self.sentence = ""
+            self.sentence = "" if self.opened is not None else self.sentence
             raise
 
     def begin_opening(self, path: Path | None) -> None:

@@ -135,6 +135,10 @@ class Tasks:
             "head": [list(row) for row in zip(*cells, strict=True)],
         }
 
+    def task_reading_fields(self, reading: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the fields of all options of reading a file."""
+        return reading_fields(reading)
+
     def task_reading(self, answers: dict[str, str]) -> dict[str, Any]:
         """Return the checked options of reading that a form means."""
         return reading_from_answers(answers)

@@ -25,7 +25,7 @@ from microagg.measures.measure import Figure, Pair, Sample
 from microagg.measures.registry import measure_named
 from microagg.proposal.open_codes import check_codes, settled
 from microagg.release.note_entries import RELEASE_NOTES
-from microagg.release.report.evidence import figures_grids
+from microagg.release.report.figure_tables import figures_grids
 from microagg.release.report.subject import Subject
 from microagg.release.settings import Settings
 

@@ -123,6 +123,9 @@ def test_no_value_is_in_the_results() -> None:
     [
         ({"control_share": 0.0}, "control_share must be between 0 and 1"),
         ({"control_share": 1.0}, "control_share must be between 0 and 1"),
+        ({"control_share": "half"}, "control_share must be between 0 and 1"),
+        ({"most_targets": 0}, "most_targets must be a whole number from 10 on"),
+        ({"kinds_of_attack": "guessing"}, "there is no attack 'guessing'"),
         ({"known": ["salary"]}, "'salary' is not a quasi-identifier"),
         ({"kinds_of_attack": ["guessing"]}, "there is no attack 'guessing'"),
         ({"quasi": ["salary"]}, "salary"),

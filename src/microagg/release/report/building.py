@@ -12,7 +12,14 @@ from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.release.changes import Change
 from microagg.release.manifest import public_manifest
 from microagg.release.note import FormatSetting, Note, Severity, as_argument
-from microagg.release.report import correlations, evidence, opening, shown
+from microagg.release.report import (
+    correlations,
+    evidence,
+    figure_tables,
+    opening,
+    run_record,
+    shown,
+)
 from microagg.release.report.document import Document, FirstPage, Grid, Section
 from microagg.release.report.front import first_page_of
 from microagg.release.report.subject import Subject, public_subject
@@ -150,10 +157,10 @@ def _internal_sections(
     yield correlations.correlation(subject)
     yield evidence.risk(subject)
     if limit is not None:
-        yield evidence.bound(subject, limit)
+        yield run_record.bound(subject, limit)
     yield opening.limits(subject)
-    yield evidence.definitions(subject)
-    yield evidence.record_of_the_run(subject)
+    yield figure_tables.definitions(subject)
+    yield run_record.record_of_the_run(subject)
 
 
 def _public_sections(subject: Subject) -> Iterator[Section]:
@@ -166,5 +173,5 @@ def _public_sections(subject: Subject) -> Iterator[Section]:
     if subject.published or subject.manifest.get("bound") is not None:
         yield shown.published(subject)
     yield opening.limits(subject)
-    yield evidence.definitions(subject)
-    yield evidence.record_of_the_run(subject)
+    yield figure_tables.definitions(subject)
+    yield run_record.record_of_the_run(subject)

@@ -1,37 +1,27 @@
-"""The parts of a report that are figures: the guarantee, loss, correlations, risk, the bound, the
-manifest.
+"""The parts of a report that are figures: the guarantee, loss, correlations and risk.
 
-Loss, correlations before and after and the bound are the data holder's; `shown.py` has what a
-public report shows instead.
+Loss, correlations before and after and the bound (`run_record.py`) are the data holder's;
+`shown.py` has what a public report shows instead.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from microagg.bounds.bound import OF_MIXED
 from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
-from microagg.errors import InputError
 from microagg.formatting import (
-    chosen_text,
     counted,
     listed,
     number,
     promised,
-    promised_beside,
     promised_units,
-    short_unit,
 )
 from microagg.measures.loss.squared import squared_loss
 from microagg.measures.measure import Basis, Figure, Measure, Pair
 from microagg.measures.registry import measures
-from microagg.methods.registry import method_named
 from microagg.release.changes import changes, moved_text
 from microagg.release.effects import ColumnEffect, effects_from, signed_percent
 from microagg.release.report.claims import on_numbers
@@ -39,17 +29,20 @@ from microagg.release.report.document import (
     Block,
     Facts,
     Grid,
-    Listing,
     Paragraph,
     Picture,
     Section,
-    Warn,
+)
+from microagg.release.report.figure_tables import (
+    ROUNDING,
+    by_column,
+    capitalised,
+    figures_grids,
 )
 from microagg.release.report.moments import moments
 from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject, lost_of_columns
 from microagg.release.report.totals import on_totals
-from microagg.release.report.usual import SOURCE, usual_word
 from microagg.table.schema import Kind, Role
 
 DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
@@ -57,10 +50,7 @@ DISTRIBUTIONS = 12  # pictures of columns; more are not looked at
 OF_MANY = 6
 TABLED = 100  # columns of a table; more are not read
 SIZES = 24  # bars of class sizes
-SAME_BY_COLUMN = frozenset({"il", "il-minmax", "il-raw"})
 NAMED = 24  # lost categories by name
-ROUNDING = 1e-9  # a smaller figure is 0 but for rounding
-ABREAST = 5  # measures that fit side by side in a table of columns
 ALL_LOST = (
     "as far off as if every record had the column's mean, or of a category the shares of "
     "the whole table; a column of categories "
@@ -192,7 +182,7 @@ def loss(subject: Subject) -> Section:
         blocks.extend(figures_grids(subject, measured))
     blocks.extend(by_column(subject, names, measured, many))
     if any(subject.pair.before.variables[j].kind is Kind.NUMERIC for j in order):
-        some = "" if subject.sample is None else f" {_capital(subject.sample.description)}."
+        some = "" if subject.sample is None else f" {capitalised(subject.sample.description)}."
         moments_table = moments(subject.pair, order)
         caption = f"{moments_table.caption}{some}"
         blocks.append(Grid(moments_table.head, moments_table.rows, caption, collapsed=True))
@@ -279,123 +269,7 @@ def _on_numbers(subject: Subject) -> Iterator[Paragraph]:
     """Yield the columns that some measures leave out. Internal: gaps belong to the original."""
     sentence = on_numbers(subject.both) if subject.both is not None else ""
     if sentence:
-        yield Paragraph(f"{_capital(sentence)}.")
-
-
-def figures_grids(
-    subject: Subject, measured: Sequence[tuple[Measure, Figure]]
-) -> Iterator[Grid | Paragraph]:
-    """Yield the figures of measures in a table, and the reasons of those that are left out."""
-    shown, left = [], []
-    for measure, figure in measured:
-        why = figure.undefined or _too_uncertain(figure)
-        if why:
-            left.append(f"{measure.title} ({why})")
-            continue
-        better = "lower" if measure.lower_is_better else "higher"
-        word = usual_word(measure.name, subject.k, figure.value)
-        shown.append((_capital(measure.title), with_error(subject, measure, figure), word, better))
-    if shown:
-        yield Grid(("measure", "figure", "for k-anonymous releases", "better"), tuple(shown))
-    if left:
-        yield Paragraph(f"Left out, because they have no meaning here: {'; '.join(left)}.")
-
-
-def _too_uncertain(figure: Figure) -> str:
-    """Return the reason to leave a figure out whose error from sampling exceeds it."""
-    error = None if figure.sample is None else figure.sample.error
-    if error is None or not error > abs(figure.value):
-        return ""
-    return "its error from sampling is larger than the figure"
-
-
-def definitions(subject: Subject) -> Section:
-    """Return the appendix: each measure with what its ends mean, its details and its source."""
-    rows = []
-    for measure, figure in subject.figures:
-        text = meaning_of(measure)
-        if figure.details and not subject.public:
-            details = (
-                f"{_plain(name)} {subject.number(value)}" for name, value in figure.details.items()
-            )
-            text += f" Here: {'; '.join(details)}."
-        rows.append((_capital(measure.title), measure.name, text, measure.source))
-    head = ("measure", "name", "meaning", "definition")
-    caption = "All measures with their meaning and definition"
-    blocks = (Paragraph(SOURCE), Grid(head, tuple(rows), caption, collapsed=True)) if rows else ()
-    return Section("Definitions and sources", blocks)
-
-
-def rows_of_figures(
-    subject: Subject, measured: Sequence[tuple[Measure, Figure]]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield name, figure and meaning of each measure."""
-    for measure, figure in measured:
-        yield _capital(measure.title), with_error(subject, measure, figure), meaning_of(measure)
-
-
-def with_error(subject: Subject, measure: Measure, figure: Figure) -> str:
-    """Return a figure with its unit; where it is from a sample, with its standard error and
-    size.
-    """
-    value = 0.0 if abs(figure.value) < ROUNDING else figure.value
-    text = subject.with_unit(value, measure.unit.partition(",")[0])
-    if figure.sample is None:
-        return text
-    error = figure.sample.error
-    beside = "" if error is None else f" ± {number(error, 2)}"
-    return f"{text}{beside} ({figure.sample.description})"
-
-
-def meaning_of(measure: Measure) -> str:
-    """Return the meaning of a figure, from the declaration of its measure."""
-    ends = [(0.0, measure.zero_means)]
-    if math.isfinite(measure.highest):
-        ends.append((measure.highest, measure.highest_means))
-    return " ".join(f"{number(end)} means: {_sentence(means)}" for end, means in ends)
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def by_column(
-    subject: Subject, names: Sequence[str], measured: Sequence[tuple[Measure, Figure]], more: str
-) -> Iterator[Grid]:
-    """Return the figures of single columns, a few measures side by side, `more` in their captions.
-
-    Internal reports leave out IL of one column, which is the lost variation shown before.
-    """
-    skipped = () if subject.public else SAME_BY_COLUMN
-    with_columns = [
-        (m, figure) for m, figure in measured if figure.columns and m.name not in skipped
-    ]
-    for first in range(0, len(with_columns), ABREAST):
-        part = with_columns[first : first + ABREAST]
-        head = tuple(f"{_capital(measure.title)}, {_unit(measure.unit)}" for measure, _ in part)
-        rows = []
-        for name in names:
-            values = (figure.columns.get(name) for _, figure in part)
-            rows.append(
-                (name, *("–" if value is None else subject.number(value) for value in values))
-            )
-        caption = f"By column: {listed([measure.title for measure, _ in part])}.{more}"
-        yield Grid(("column", *head), tuple(rows), caption, collapsed=True)
-
-
-def _unit(unit: str) -> str:
-    """The unit over a table of columns: what a measure does over all columns does not belong
-    there.
-    """
-    return short_unit(unit.partition(",")[0]) or "no unit"
+        yield Paragraph(f"{capitalised(sentence)}.")
 
 
 def pictured(columns: int) -> int:
@@ -481,120 +355,3 @@ def _risk_by_column(subject: Subject, measured: Sequence[tuple[Measure, Figure]]
             else ""
         )
         yield from by_column(subject, names[:TABLED], part, many)
-
-
-def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
-    """Return the section on the largest possible distance of the grouping from the optimum."""
-    lowest, loss_found = float(proven["IL"]), float(subject.manifest["loss"]["IL"])
-    above = proven.get("gap")
-    if proven.get("optimal") or above == 0:
-        claim = "This grouping reaches that limit up to rounding: there is no better one."
-        gap = "0 %"
-    elif above is not None:
-        gap = subject.with_unit(float(above), "percent")
-        claim = (
-            f"This grouping loses {gap} more than that limit at most, before values are rounded."
-        )
-    else:
-        gap = "not defined"
-        claim = (
-            f"This one loses {subject.with_unit(loss_found, 'percent')}; against a limit of "
-            f"0 % that says little."
-        )
-    if beside := promised_beside(subject.settings):
-        claim += f" The limit is for k alone: {_sentence(beside)}"
-    if subject.settings.get("cap"):
-        claim += " Limit and distance are those of the capped values."
-    certified = proven.get("certified_IL")
-    shown_by = "It is proven" if certified is None else "An integer program ended with the result"
-    if subject.mixed:
-        claim += f" T{OF_MIXED[1:]}."
-    elif certified is not None:
-        claim += (
-            " The program's word is all there is for that: what a certificate proves is "
-            f"{subject.with_unit(float(certified), 'percent')}."
-        )
-    rows = (
-        (
-            "Proven limit",
-            subject.with_unit(lowest, "percent"),
-            "no grouping of these records can lose less",
-        ),
-        (
-            "Loss of this release",
-            subject.with_unit(loss_found, "percent"),
-            "of the variation, as released",
-        ),
-        (
-            "Distance",
-            gap,
-            "how far the loss of this grouping, before values are rounded, is above the "
-            "limit, in percent of the limit",
-        ),
-    )
-    return Section(
-        "How close to the best possible",
-        (
-            Paragraph(
-                f"{shown_by} that no grouping of these records into groups of at least "
-                f"{subject.k} can lose less than "
-                f"{subject.with_unit(lowest, 'percent')} of the variation. {claim}"
-            ),
-            Facts(rows),
-        ),
-    )
-
-
-def _files_of_the_run(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """Yield the files of the report: internally input and date as well; publicly the released file
-    alone.
-    """
-    source, target = subject.manifest.get("input") or {}, subject.manifest.get("output") or {}
-    if not subject.public and source:
-        yield (
-            "Input",
-            source["file"] or "a table in memory",
-            f"SHA-256 of its values: {source['digest']}",
-        )
-        yield "Date", subject.settings.get("date") or "not given", "the day of the run"
-    if target:
-        digest = target.get("digest")
-        yield (
-            "Output",
-            target["file"],
-            f"SHA-256 of its values: {digest}" if digest else "the released table",
-        )
-
-
-def _about_the_method(name: str) -> str:
-    """Return method, source and summary in one sentence."""
-    try:
-        method = method_named(name)
-    except InputError:  # a manifest may be older or newer than this registry
-        return f"Method: {name}."
-    return f"Method: {name} ({method.source}): {_sentence(method.summary)}"
-
-
-def record_of_the_run(subject: Subject) -> Section:
-    """The manifest, and how the figures are defined."""
-    manifest = subject.manifest
-    blocks: list[Block] = []
-    blocks.append(Paragraph(_about_the_method(str(manifest["settings"]["method"]))))
-    chosen = manifest.get("chosen") or []
-    if chosen:
-        sentences = (_capital(_sentence(chosen_text(str(sentence)))) for sentence in chosen)
-        blocks.append(Paragraph(" ".join(("How groups were formed.", *sentences))))
-    if manifest.get("stopped_early"):
-        blocks.append(
-            Warn("The search was stopped before its end. The best grouping by then was released.")
-        )
-    if files := tuple(_files_of_the_run(subject)):
-        blocks.append(Facts(files))
-    about = (
-        "Here is the part of it that may be published."
-        if subject.public
-        else "With it the run can be repeated. Keep it private."
-    )
-    blocks.append(Paragraph(f"The manifest records the run for programs. {about}"))
-    blocks.append(Listing(json.dumps(manifest, indent=2, ensure_ascii=False)))
-    return Section("The manifest", tuple(blocks))

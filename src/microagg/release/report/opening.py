@@ -208,23 +208,26 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "Comparing two releases narrows down who a person is.",
         "Release a table once; a later edition with the same groups.",
     )
-    if promised_units(subject.manifest):
-        yield (
-            "a whole household, company or patient",
-            KNOWN_WHOLE,
-            "One record for each unit that is to be protected.",
-        )
-    else:
-        yield (
-            "several records of one person",
-            f"{subject.k} records are not {subject.k} people where one of them has several.",
-            "Name the column of persons or households as unit.",
-        )
+    yield _several_records(subject)
     yield (
         "conclusions and law",
         "What is learned about groups of people, and whether data count as anonymous, depends on "
         "who gets the table and what else they have.",
         "The judgement of whoever signs.",
+    )
+
+
+def _several_records(subject: Subject) -> tuple[str, str, str]:
+    if promised_units(subject.manifest):
+        return (
+            "a whole household, company or patient",
+            KNOWN_WHOLE,
+            "One record for each unit that is to be protected.",
+        )
+    return (
+        "several records of one person",
+        f"{subject.k} records are not {subject.k} people where one of them has several.",
+        "Name the column of persons or households as unit.",
     )
 
 

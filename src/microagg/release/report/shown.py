@@ -18,15 +18,8 @@ from microagg.release.report.correlations import (
     picture_of_correlations,
 )
 from microagg.release.report.document import Block, Facts, Paragraph, Section
-from microagg.release.report.evidence import (
-    LEVELS_AND_GAPS,
-    TABLED,
-    by_column,
-    figures_grids,
-    on_sample,
-    pictured,
-    rows_of_figures,
-)
+from microagg.release.report.evidence import LEVELS_AND_GAPS, TABLED, on_sample, pictured
+from microagg.release.report.figure_tables import by_column, figures_grids, rows_of_figures
 from microagg.release.report.spread import spread_of
 from microagg.release.report.subject import Subject
 

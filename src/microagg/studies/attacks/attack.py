@@ -99,6 +99,8 @@ def attack(
         {"k": k, "quasi": quasi, "params": {}, "settings": None, **_split_params(options)}
     )  # fmt: skip
     chosen = chosen.resolved()
+    if isinstance(kinds_of_attack, str):
+        kinds_of_attack = (kinds_of_attack,)
     wrong = [kind for kind in kinds_of_attack if kind not in KINDS]
     if wrong:
         raise InputError(f"there is no attack {wrong[0]!r}; choose from {', '.join(KINDS)}.")

@@ -17,6 +17,7 @@ from microagg.table.schema import Role, Schema
 
 FEWEST = 50
 """Fewest records with which rates say anything."""
+FEWEST_TARGETS = 10
 MOST_TARGETS = 2_000
 ROW = "microagg row of an attack"
 
@@ -48,7 +49,9 @@ def choose_people(
     table: Any, settings: Settings, *, control_share: float, most: int, rng: np.random.Generator
 ) -> People:
     """Open a table and choose targets and controls at random; whole units where there are units."""
-    if not 0.0 < control_share < 1.0:
+    if isinstance(most, bool) or not isinstance(most, int) or most < FEWEST_TARGETS:
+        raise InputError(f"most_targets must be a whole number from {FEWEST_TARGETS} on.")
+    if not isinstance(control_share, int | float) or not 0.0 < control_share < 1.0:
         raise InputError("control_share must be between 0 and 1, without both.")
     opened = open_table(table, settings)
     frame, _, _ = select_records(opened)
