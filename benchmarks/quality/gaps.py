@@ -13,7 +13,8 @@ INTRODUCTION = """
 One run of `prove` for each cell, one seed, one thread, on one core; times are CPU seconds of the
 process, search included, and end where the run ended by itself, at its limit (300 s, EIA 900 s),
 or where it had reached what it was asked for. "Proven" is what `verify_bound.py` confirmed of the
-certificate, in so many CPU seconds more; the loss is that of the partition found in the same run.
+certificate, in so many CPU seconds more; the loss is that of the partition found in the same run;
+lines without one are of `lower_bound` alone.
 A certificate holds a number for each record and is not published: what is kept is the first half
 of its SHA-256. "Optimal" means that the certificate proves it, with so many leaves of a branch
 tree.
@@ -35,7 +36,7 @@ def section(results: list[dict[str, Any]], cells: list[tuple[str, int]], folder:
     ]
     if not proofs:
         return ""
-    draw(proofs, folder / "gap-and-time.png")
+    draw([r for r in proofs if "IL" in r], folder / "gap-and-time.png")
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(cells_of(r)) + " |" for r in proofs]
     return INTRODUCTION + "\n".join(lines) + "\n"
@@ -44,10 +45,13 @@ def section(results: list[dict[str, Any]], cells: list[tuple[str, int]], folder:
 def cells_of(r: dict[str, Any]) -> list[str]:
     """One line of the table."""
     digits = 6 if r["data"] == "EIA" else 5
-    gap = "optimal" if r["optimal"] else f"{100.0 * (r['IL'] / r['bound'] - 1.0):.3f} %"
+    loss, gap = "", "optimal" if r["optimal"] else ""
+    if "IL" in r:  # a bound alone has none
+        loss = f"{r['IL']:.{digits}f}"
+        gap = gap or f"{100.0 * (r['IL'] / r['bound'] - 1.0):.3f} %"
     ended = {None: "by itself", "time limit": "at its limit", "interrupted": "had enough"}
     return [
-        r["data"], str(r["k"]), f"{r['IL']:.{digits}f}", f"{r['bound']:.{digits}f}", gap,
+        r["data"], str(r["k"]), loss, f"{r['bound']:.{digits}f}", gap,
         f"{r['seconds']:.0f}", ended.get(r["stopped"], r["stopped"]), str(r["leaves"] or ""),
         f"{r['seconds to check']:.0f}", r["certificate"][:32],
     ]  # fmt: skip

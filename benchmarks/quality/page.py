@@ -163,7 +163,7 @@ def row(results: list[dict[str, Any]], data: str, k: int) -> dict[str, Any]:
         "k": k,
         "published": best_published(data, k),
         "efforts": efforts,
-        "best": min((r["IL"] for r in here), default=None),
+        "best": min((r["IL"] for r in here if "IL" in r), default=None),
         "bound": max(bounds, default=None),
         "optimal": any(r.get("optimal") for r in here),
     }
@@ -192,7 +192,7 @@ def cells_of(r: dict[str, Any]) -> list[str]:
         for e in EFFORTS
     ]
     gap = ""
-    if r["bound"]:
+    if r["bound"] and r["best"]:
         gap = "optimal" if r["optimal"] else f"{100 * (r['best'] - r['bound']) / r['bound']:.2f} %"
     return [
         r["data"],

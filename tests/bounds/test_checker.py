@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any
 
@@ -259,3 +260,16 @@ def test_certificates_of_the_first_format_are_still_read():
     assert check_certificate(old, values).holds
     without = {**old, "format": "microagg-bound/2"}
     assert not check_certificate(without, values).holds
+
+
+def test_worst_is_the_most_that_a_set_exceeds_its_cost_by() -> None:
+    values, honest = tight_with_cuts()
+    assert check_certificate({"format": "something else"}, values).worst == 0.0
+    few = make(values[:5], 3, np.zeros(5))  # one grouping only: no set is looked at
+    few["claim"] = claim_of(values[:5], 0.5 * total_squares(values[:5]))
+    assert check_certificate(few, values[:5]).worst == 0.0
+    raised = copy.deepcopy(honest)
+    raised["pi"][0] += 0.01
+    verdict = check_certificate(raised, values)
+    assert not verdict.holds
+    assert 0.0 < verdict.worst <= 0.01

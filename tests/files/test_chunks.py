@@ -71,6 +71,17 @@ def test_what_is_wrong_with_parts_is_told(tmp_path: Path) -> None:
     assert not is_in_parts(tmp_path / "a[1].parquet"), "a file that is there is that file"
 
 
+def test_a_folder_that_may_not_be_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(ma.InputError, match="cannot be looked into; check its permissions"):
+        files_of(tmp_path)
+
+
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     pa.parquet.write_table(table_of(), tmp_path / "in.parquet")
     source = Source.of(tmp_path / "in.parquet")

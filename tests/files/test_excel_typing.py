@@ -166,3 +166,15 @@ def test_categories_of_numbers(tmp_path: Path) -> None:
         "2",
         "x",
     ]
+
+
+def test_numbers_that_are_not_exact_stay_floats(tmp_path: Path) -> None:
+    """From 2^53 on the next whole number may be another cell's; infinite ones are no numbers."""
+    book = openpyxl.Workbook()
+    for row in (["below", "beyond"], [2**53 - 1, 2.0**53], [31, 31]):
+        book.worksheets[0].append(row)
+    book.save(tmp_path / "in.xlsx")
+    table = read_table(tmp_path / "in.xlsx")
+    assert table["below"].to_pylist() == [2**53 - 1, 31]
+    assert table["below"].type == pa.int64()
+    assert table["beyond"].type == pa.float64()

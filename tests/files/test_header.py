@@ -12,6 +12,8 @@ import microagg as ma
 from microagg.files.commit.writing import write_table
 from microagg.files.formats import reading_options
 from microagg.files.reading import read_table, read_written
+from microagg.files.text.csv_header import header_in
+from microagg.files.text.headers import FirstRow
 from microagg.pipeline.files import anonymize_file
 from microagg.release.settings import Settings
 from microagg.studies.assess import assess_files
@@ -201,3 +203,28 @@ def test_excel_headers_are_judged_alike(tmp_path: Path) -> None:
                 read_table(path)
         else:
             assert read_table(path).column_names == [str(cell) for cell in rows[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ('"a","b"\n1,2\n', '"a","b"\n'),
+        ('"a",b\r\n"1",2\r\n', '"a",b\r\n'),
+        ('"a\nb",c\n1,2\n', '"a\nb",c\n'),
+        ('a,"b\n\n""c"""\n1,2\n', 'a,"b\n\n""c"""\n'),
+        ('a,"b\n1,2\n', 'a,"b\n1,2\n'),
+        ("a,b", "a,b"),
+        ("", ""),
+    ],
+)
+def test_a_header_ends_where_its_last_quote_is_closed(text: str, header: str) -> None:
+    assert header_in(text) == header
+
+
+def test_the_first_record_with_a_name_is_counted_through_all_pieces(tmp_path: Path) -> None:
+    row = FirstRow(["who", "flu"])
+    row.add_table(pa.table({"who": ["a", "b"], "flu": ["x", "y"]}))
+    row.add_table(pa.table({"who": ["c", "d", "e"], "flu": ["x", "flu", "flu"]}))
+    row.add_table(pa.table({"who": ["f"], "flu": ["flu"]}))
+    with pytest.raises(ma.InputError, match=r"\(column 2, first in record 4\)"):
+        row.check_record(tmp_path / "in.csv")

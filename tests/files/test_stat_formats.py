@@ -199,3 +199,10 @@ def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, endin
     assert [finding.worst for finding in found.findings] == [
         finding.worst for finding in release.anonymity.findings
     ]
+
+
+def test_files_of_other_programs_are_told_by_their_beginning(tmp_path: Path) -> None:
+    for name, beginning in (("a.sav", b"PK\x03\x04 a zip"), ("b.sav", b"\x89HDF and more")):
+        (tmp_path / name).write_bytes(beginning)
+        with pytest.raises(ma.InputError, match="is no SPSS file, whatever its name says"):
+            read_table(tmp_path / name)

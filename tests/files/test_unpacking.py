@@ -240,3 +240,16 @@ def test_text_is_refused_from_the_byte_on_that_has_no_room(
     monkeypatch.setattr(decoding, "memory_limit", lambda path: needed - 1)
     with pytest.raises(ma.InputError, match="unpacks to a table"):
         source.check_larger(tmp_path / "in.csv.gz", columns)
+
+
+@pytest.mark.parametrize("ending", [".sav", ".zsav", ".dta", ".xpt"])
+def test_cells_of_a_statistics_file_are_bounded(
+    tmp_path: Path, monkeypatch: Patch, ending: str
+) -> None:
+    path = tmp_path / f"in{ending}"
+    write_table(pa.table({"age": np.arange(5000), "rent": np.arange(5000) % 70}), path)
+    monkeypatch.setattr("microagg.files.stats.reading.largest_table", lambda path: 90_000)
+    assert read_table(path).num_rows == 5000
+    monkeypatch.setattr("microagg.files.stats.reading.largest_table", lambda path: 70_000)
+    with pytest.raises(ma.InputError, match="unpacks to a table that takes more than"):
+        read_table(path)

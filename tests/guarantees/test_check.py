@@ -41,3 +41,7 @@ def test_what_follows_k_and_quasi_is_the_same_in_either_order() -> None:
 
 def test_columns_of_a_matrix_are_named_by_their_numbers() -> None:
     assert ma.check(np.array([[30, 1], [30, 2]]), ["0"], k=2)
+
+
+def test_a_check_is_shown_without_the_classes_of_records() -> None:
+    assert "labels" not in repr(ma.check(TABLE, ["age"], 2))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import microagg as ma
 import promised
 from microagg.guarantees.promise import Guarantees
+from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.table.confidential import Attribute
 from microagg.table.schema import Kind
 
@@ -152,3 +155,22 @@ def test_check_refuses_what_it_cannot_look_at():
         ma.check(TABLE, ["age"], 3, l=2)
     with pytest.raises(ma.InputError, match="no column 'wages'"):
         ma.check(TABLE, ["age"], 3, ["wages"], l=2)
+
+
+@pytest.mark.parametrize("asked", [{"l": 2}, {"t": 0.5}], ids=str)
+def test_l_and_t_need_a_confidential_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    """In memory and out of core."""
+    table = pa.table({"age": np.arange(300), "ill": np.arange(300) % 7})
+    with pytest.raises(ma.InputError, match="l and t apply to confidential columns; name"):
+        ma.anonymize(table, k=3, quasi="age", keep="ill", **asked)
+    pa.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=100)
+    monkeypatch.setattr(MemoryBudget, "checked", lambda self, *_: MemoryBudget(10**8, 2, 64, 2))
+    for memory in (None, 1):
+        with pytest.raises(ma.InputError, match="l and t apply to confidential columns; name"):
+            ma.anonymize_file(
+                tmp_path / "in.parquet", tmp_path / "out.csv", 3, quasi="age", keep="ill",
+                memory=memory, **asked,
+            )  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -19,6 +19,7 @@ from microagg.measures.measure import Pair
 from microagg.measures.pairing import in_the_same_terms
 from microagg.measures.registry import assess_pair, measures
 from microagg.measures.risk.dominance import dominance
+from microagg.measures.risk.linkage import record_linkage
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells, Variable
 from mixed_tables import mixed_cells, mixed_groups, released_cells, words
@@ -380,3 +381,14 @@ def test_what_only_the_release_has() -> None:
     }
     assert all(math.isfinite(figure.value) for figure in figures.values())
     assert figures["k"].value == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_linkage_by_some_columns_is_that_of_a_table_of_these(seed: int) -> None:
+    pair = mixed_pair(seed)
+    for places in ([0, 3], [4]):
+        names = [pair.quasi[place] for place in places]
+        some = record_linkage(pair, columns=names)
+        assert some == record_linkage(pair.of_columns(names))
+        assert some.value != record_linkage(pair).value, "who knows less links less"
+    assert record_linkage(pair, columns=pair.quasi) == record_linkage(pair)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import microagg as ma
 import small_blocks
+from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.table.columns.arrow import compute as pc
 from passes import both_ways
 
@@ -240,3 +242,44 @@ def test_values_that_one_record_alone_has_must_be_accepted(
     with pytest.raises(ma.InputError, match="true-values"):
         ma.anonymize_file(tmp_path / "in.parquet", tmp_path / "beyond" / "out.parquet", **anonymize)
     assert not list((tmp_path / "beyond").iterdir())
+
+
+@pytest.mark.parametrize("name", ["born", "seen", "lasts", "town", "texts"])
+def test_what_is_no_number_is_no_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Dates, moments, durations, categories and texts."""
+    table, settings = table_of().select(["age", name]), {"k": 4, "quasi": ["age"], "seed": 1}
+    with pytest.raises(ma.InputError, match=f"the weight '{name}' does not hold numbers"):
+        ma.anonymize(table, weight=name, **settings)
+    monkeypatch.setattr(MemoryBudget, "checked", lambda self, *_: MemoryBudget(10**8, 2, 64, 2))
+    pa.parquet.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(ma.InputError, match=f"the weight '{name}' does not hold numbers"):
+        ma.anonymize_file(
+            tmp_path / "in.parquet", tmp_path / "out.parquet", memory=1, weight=name, **settings
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.slow
+def test_columns_without_any_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Null throughout, or the code of a gap; numbers, levels and names."""
+    records = 1200
+    none = pa.array(["none"] * records)
+    table = pa.table(
+        {
+            "age": np.arange(records) % 70,
+            "rent": np.arange(records) ** 2 % 977,
+            "level": none,
+            "town": none,
+            "number": pa.array([-9] * records),
+            "null": pa.nulls(records, pa.float64()),
+            "word": pa.nulls(records, pa.string()),
+        }
+    )
+    here, there, _ = both_ways(
+        tmp_path, monkeypatch, table, k=4, seed=1, effort="quick", date="2026-01-01",
+        quasi=table.column_names, ordinal={"level": ["low", "high"]}, nominal=["town", "word"],
+        na=["none", -9],
+    )  # fmt: skip
+    assert there == here

@@ -14,6 +14,7 @@ import tables
 from microagg.cli.commands_release import Memory
 from microagg.methods.search.blockwise import MOST_AS_ONE
 from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.memory_budget import MemoryBudget
 from microagg.studies.repeating import repeat_file
 
 SETTINGS: dict[str, Any] = {
@@ -44,3 +45,7 @@ def test_help_says_so() -> None:
     said = Memory.__metadata__[0].help
     assert f"{MOST_AS_ONE:,} records" in said
     assert "a note tells" in said
+
+
+def test_different_values_may_take_the_quarter_that_their_sentence_names() -> None:
+    assert MemoryBudget(memory=400_000_000, threads=2).for_values == 100_000_000

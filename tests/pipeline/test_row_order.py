@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
+import microagg as ma
 from microagg.pipeline import row_order
 
 
@@ -22,3 +26,24 @@ def test_pieces_have_all_rows_in_order(sizes: list[int], monkeypatch: pytest.Mon
     assert [piece.num_rows for piece in pieces] == [min(4, count - b) for b in range(0, count, 4)]
     assert [x for piece in pieces for x in piece.column("x").to_pylist()] == list(range(count))
     assert all(piece.column("x").num_chunks == 1 for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (OSError(28, "No space left on device"), ma.InputError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+    ids=["full disk", "Ctrl-C"],
+)
+def test_rows_that_cannot_be_written_aside_end_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, raised: Any
+) -> None:
+    def failing(threads: Any, tell: Any, part: str) -> str:
+        Path(part).write_bytes(b"half of the rows")
+        raise error
+
+    monkeypatch.setattr(row_order, "write_rows", failing)
+    with pytest.raises(raised):
+        row_order.write_rows_aside(None, None, str(tmp_path))  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

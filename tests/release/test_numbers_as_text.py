@@ -18,6 +18,7 @@ from microagg.files.reading import read_written
 from microagg.pipeline.files import anonymize_file
 from microagg.studies.assess import assess_files
 from microagg.studies.repeating import repeat_file
+from microagg.table.columns.text_types import TYPED_AS, TextType, with_values
 
 COLUMNS: dict[str, list[str]] = {
     "wage": ["1019.0", "1020.0", "1021.5", "0.30000000000000004"],
@@ -229,3 +230,12 @@ def test_beyond_memory_it_is_the_same(
     assert list(map(str, sorted(here))) == list(map(str, sorted(there)))
     for each, content in here.items():
         assert there[each] == content, each
+
+
+def test_other_marks_of_a_column_stay_when_texts_become_values() -> None:
+    mark = TextType("float").as_mark()
+    for more, left in (({}, None), ({"label": "pay"}, {b"label": b"pay"})):
+        field = pa.field("wage", pa.string(), metadata={TYPED_AS: mark, **more})
+        made = with_values(pa.table([["2.50"]], schema=pa.schema([field])))
+        assert made.to_pydict() == {"wage": [2.5]}
+        assert made.schema.field("wage").metadata == left

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from microagg.table.columns.frames import open_frame
 
 QUASI = ["sex", "born", "marital", "income"]
 
@@ -74,3 +75,15 @@ def test_a_closed_database_and_an_empty_result() -> None:
         released(relation)
     with pytest.raises(ma.InputError, match=r"pandas, polars or Arrow table, a LazyFrame"):
         released([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
+def test_a_query_that_is_stopped_is_not_called_wrong(
+    monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
+) -> None:
+    def stopped(query: pl.LazyFrame, **options: object) -> None:
+        raise stop
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", stopped)
+    with pytest.raises(stop):
+        open_frame(pl.LazyFrame({"age": [1, 2, 3]}))

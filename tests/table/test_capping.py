@@ -159,3 +159,9 @@ def test_one_value_may_be_all_that_a_cap_leaves() -> None:
     values, done = cap_values(np.array([[1.0], [5.0], [9.0]]), ["income"], {"income": (5.0, 5.0)})
     assert values[:, 0].tolist() == [5.0, 5.0, 5.0]
     assert (done["income"].below, done["income"].above) == (1, 1)
+
+
+def test_a_schema_takes_a_limit_or_a_pair() -> None:
+    limit, pair = Caps("cap", "").json_schema["additionalProperties"]["anyOf"]
+    assert limit == {"type": ["number", "string"]}
+    assert pair == {"type": "array", "items": limit, "minItems": 2, "maxItems": 2}

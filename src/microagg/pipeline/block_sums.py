@@ -71,7 +71,7 @@ def record_sums(
     terms, lows, highs = [once, theirs], [], []
     for scale in numbers:
         x, y = before.values[:, scale.position], after.values[:, scale.position]
-        terms += terms_of(scale, x, y, once, theirs)
+        terms += terms_of(scale, x, y, once)
         lows.append(float(y.min()))
         highs.append(float(y.max()))
     same = [same_cells(before, after, j) for j in range(len(before.variables))]

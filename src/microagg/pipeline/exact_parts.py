@@ -128,13 +128,10 @@ class MergedParts:
 def number_totals_in(inputs: FigureInputs) -> tuple[NumberTotals, ...]:
     """Return the totals of all columns of numbers, from the sums of all blocks."""
     counts = inputs.counts
-    weight, released_weight = counts.total(0), counts.total(1)
-    totals = []
+    weight, totals = counts.total(0), []
     for j, scale in enumerate(inputs.aside.numbers):
         first = _FIRST + TERMS * j
         terms = tuple(counts.total(first + term) for term in range(TERMS))
         one_value = counts.lows[j] == counts.highs[j]
-        totals.append(
-            NumberTotals(scale, inputs.records, weight, released_weight, terms, one_value)
-        )
+        totals.append(NumberTotals(scale, inputs.records, weight, terms, one_value))
     return tuple(totals)

@@ -249,6 +249,21 @@ def test_wide_tables_are_looked_at_in_part() -> None:
     assert len(figure.columns) > 50
 
 
+@pytest.mark.parametrize("factor", [0.0, 1.0, 1e9, -3.0])
+def test_a_column_that_does_not_vary_goes_with_none(factor: float) -> None:
+    """The same number throughout, or but for rounding: no correlation, no ratio, no warning."""
+    values = np.random.default_rng(1).normal(size=40)
+    still = factor * (1.0 + 1e-14 * values)
+    codes = np.arange(40) % 3
+    for table in (np.column_stack([still, values]), np.column_stack([values, still])):
+        figure = ASSOCIATIONS.compute(Pair(table, np.column_stack([values, values]), ("a", "b")))
+        assert figure.value == pytest.approx(1.0), "0 before, 1 after"
+    classes = Variable("c", Kind.NOMINAL, ("x", "y", "z"))
+    before = Cells((Variable("a"), classes), np.column_stack([still, codes]))
+    after = Cells((Variable("a"), classes), np.column_stack([codes, codes]))
+    assert ASSOCIATIONS.compute(Pair.of_cells(before, after)).value == pytest.approx(1.0)
+
+
 def test_ranges_and_ancestors() -> None:
     """Only a range or an ancestor that is the value itself is as it was; marginals have nothing in
     common.

@@ -85,6 +85,26 @@ def check_correlations(release: ma.Release, before: pd.DataFrame, after: pd.Data
             assert shown == "–"
         else:
             assert float(shown.replace("−", "-")) == pytest.approx(expected, abs=0.00501)
+    check_largest_change(
+        " ".join(getattr(block, "text", "") for block in section.blocks), before, after
+    )
+
+
+def check_largest_change(text: str, before: pd.DataFrame, after: pd.DataFrame) -> None:
+    """The sentence on the largest change of a correlation, and its numbers of pairs."""
+    claim = re.search(
+        r"between (\w+) and (\w+): from (\S+) \((\d+) complete pairs?\) to (\S+) "
+        r"\((\d+) complete pairs?\)",
+        text,
+    )
+    if claim is None:
+        assert "No correlation changed" in text or "nothing to correlate" in text
+        return
+    one, other, *figures = claim.groups()
+    for frame, value, pairs in ((before, *figures[:2]), (after, *figures[2:])):
+        expected = frame[one].corr(frame[other])
+        assert float(value.replace("−", "-")) == pytest.approx(expected, abs=0.00501)
+        assert int(pairs) == int(frame[[one, other]].notna().all(axis=1).sum())
 
 
 def check(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -320,6 +320,39 @@ def test_l_and_t_are_counted_as_microagg_counts_them() -> None:
         assert verify_release.recount(rows, manifest).holds == checked.holds, seed
 
 
+def two_classes(**settings: object) -> tuple[list[list[str]], dict[str, object]]:
+    """Rows of two classes of four, the first with one illness only, and a manifest of settings.
+
+    The illnesses of the first class are 1/4 away from those of the table, so its t is 0.25.
+    """
+    illnesses = ["cold"] * 4 + ["cold", "cold", "flu", "flu"]
+    ages = ["30"] * 4 + ["50"] * 4
+    rows = [["age", "illness"], *map(list, zip(ages, illnesses, strict=True))]
+    return rows, {
+        "settings": {"k": 4, "aggregate": {}, **settings}, "records": 8,
+        "roles": {"age": "quasi", "illness": "confidential"},
+        "guarantee": {"k": 4, "classes": 2, "smallest_class": 4},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "holds"),
+    [
+        ({}, True),
+        ({"l": 2}, False),
+        ({"t": 0.2}, False),
+        ({"t": 0.3}, True),
+        ({"l": 1, "t": 0.2}, False),
+        ({"l": 2, "t": 0.3}, False),
+        # a millionth more is forgiven, not two
+        ({"t": 0.25 - 0.9e-6}, True),
+        ({"t": 0.25 - 1.1e-6}, False),
+    ],
+)
+def test_l_and_t_are_counted_one_without_the_other(settings: dict[str, float], holds: bool) -> None:
+    assert verify_release.recount(*two_classes(**settings)).holds is holds
+
+
 @pytest.mark.usefixtures("packs")
 def test_results_of_another_release_are_not_packed(saved: Path, tmp_path: Path) -> None:
     other = save(tmp_path / "out.csv", k=6)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from microagg.measures.measure import Pair
 
 ROWS_AT_A_TIME = 65_536
-TERMS = 7
+TERMS = 4
 """Sums of a column: see `terms_of`."""
 _UNCHANGED = 1e-12  # of a constant column, beside the size of its numbers: rounding
 
@@ -49,14 +49,13 @@ def terms_of(
     before: np.ndarray,
     after: np.ndarray,
     weights: np.ndarray,
-    released_weights: np.ndarray,
 ) -> list[np.ndarray]:
     """Return the `TERMS` terms of each record, in the order in which `NumberTotals` takes their
     sums.
 
     >>> scale = NumberScale(0, "age", 1.0, 2.0, 0.0, 2.0)
     >>> one = np.ones(1)
-    >>> [float(term[0]) for term in terms_of(scale, np.zeros(1), np.array([2.0]), one, one)][:4]
+    >>> [float(term[0]) for term in terms_of(scale, np.zeros(1), np.array([2.0]), one)]
     [-0.5, 0.25, 1.0, 1.0]
     """
     z = (before - scale.centre) / scale.unit
@@ -70,9 +69,6 @@ def terms_of(
             weights * z * z,
             weights * moved * moved,
             weights * np.abs(moved),
-            released_weights * ((after - scale.centre) / scale.unit),
-            z,
-            z * z,
         ]
 
 
@@ -84,8 +80,6 @@ class NumberTotals:
     records: int
     weight: float
     """Sum of the weights; the number of records where there are none."""
-    released_weight: float
-    """The same of the released weights."""
     sums: tuple[float, ...]
     """Sums of the terms."""
     one_value: bool
@@ -115,16 +109,6 @@ class NumberTotals:
         z, squares = self.sums[:2]
         return self.sums[3] / math.sqrt(max(squares - z * z / self.weight, 0.0) / self.weight)
 
-    @property
-    def mean_moved(self) -> float:
-        """Return how far the mean moved in standard deviations, weighted before and as released."""
-        z, _, _, _, released, plain, squares = self.sums
-        spread = math.sqrt(max(squares - plain * plain / self.records, 0.0) / self.records)
-        moved = abs(released / self.released_weight - z / self.weight)
-        if spread > 0.0:
-            return moved / spread
-        return math.inf if moved > _UNCHANGED else 0.0
-
 
 def number_totals(pair: Pair) -> tuple[NumberTotals, ...]:
     """Return the totals of all columns of numbers of a pair.
@@ -135,8 +119,7 @@ def number_totals(pair: Pair) -> tuple[NumberTotals, ...]:
     (2.0, 2.0)
     """
     weights = _weights(pair.weights, len(pair.original))
-    released = weights if pair.released_weights is None else _weights(pair.released_weights, 0)
-    weight, released_weight = _total(weights), _total(released)
+    weight = _total(weights)
     totals = []
     for j, name in enumerate(pair.names):
         before, after = pair.original[:, j], pair.released[:, j]
@@ -144,11 +127,11 @@ def number_totals(pair: Pair) -> tuple[NumberTotals, ...]:
         column = np.zeros((3, TERMS))
         for first in range(0, len(before), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
-            terms = terms_of(scale, before[rows], after[rows], weights[rows], released[rows])
+            terms = terms_of(scale, before[rows], after[rows], weights[rows])
             partial_sums.add_sums(column, sums.column_sums(np.column_stack(terms)))
         numbers = tuple(float(sums.rounded(column, term)) for term in range(TERMS))
         one_value = bool(after.min() == after.max()) if len(after) else True
-        totals.append(NumberTotals(scale, len(before), weight, released_weight, numbers, one_value))
+        totals.append(NumberTotals(scale, len(before), weight, numbers, one_value))
     return tuple(totals)
 
 
