@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,8 @@ def loss_and_time(results: list[dict[str, Any]]) -> str:
         bound = "" if known["bound"] is None else f"{known['bound']:.5g}"
         table.append(f"| {TITLES[data]} | {k} | {' | '.join(shown)} | {bound} |")
     draw_curves(curves, DOCS / "pictures" / "loss-and-time.png")
-    return LOSS_AND_TIME.format(machine=machine) + "\n".join(table) + "\n"
+    head, about = LOSS_AND_TIME.format(machine=machine).rsplit("\n\n", 2)[:2]
+    return "\n\n".join([head, textwrap.fill(about, 99), "\n".join(table)]) + "\n"
 
 
 def order_of(effort: str) -> float:
