@@ -74,7 +74,7 @@ def test_demo(microagg: Microagg, tmp_path: Path) -> None:
     assert set(released["education"]) <= {*EDUCATION, ""}
     assert released.groupby(ASKED["quasi"]).size().min() >= 7
     for told in (
-        "5 columns on",
+        "5 columns (",
         "cells ",
         "filled",
         "levels",

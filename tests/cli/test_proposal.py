@@ -98,7 +98,10 @@ def test_asked_is_a_column_where_there_is_one(microagg: Microagg, tmp_path: Path
     rows = "".join(f"{i % 2},{i % 3},{i % 5}.5\n" for i in range(60))
     (tmp_path / "in.csv").write_text(f"asked,told,size\n{rows}")
     given = ["anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "asked,told,size"]
-    assert microagg(*given, "--nominal", "asked").code == 0
+    refused = microagg(*given, "--nominal", "asked")
+    assert refused.code == 2
+    assert "numbers or codes: 'told'?" in refused.err
+    assert microagg(*given, "--nominal", "asked", "--numeric", "told").code == 0
     assert nominal_of(tmp_path) == ["asked"]
 
 

@@ -44,7 +44,7 @@ def test_a_small_table_that_takes_more(tmp_path: Path, ending: str) -> None:
 def test_help_says_so() -> None:
     said = Memory.__metadata__[0].help
     assert f"{MOST_AS_ONE:,} records" in said
-    assert "a note tells" in said
+    assert "a note says if that may take more" in said
 
 
 def test_different_values_may_take_the_quarter_that_their_sentence_names() -> None:

@@ -20,7 +20,7 @@ def notes(table: Any, **roles: Any) -> list[str]:
     for note in release.notes:
         assert "anary" not in note, "a value was quoted"
     return [
-        note for note in release.notes if "may name people" in note or "has another value" in note
+        note for note in release.notes if "may name people" in note or "has its own value" in note
     ]
 
 
@@ -36,8 +36,8 @@ def notes(table: Any, **roles: Any) -> list[str]:
         ),
         ("where", [f"Canary Street {i % 4}" for i in range(N)], "look like street addresses"),
         ("passport", [f"C0{i % 20}" for i in range(N)], "called like a number of a person"),
-        ("remark", NAMES, "nearly every record has another value"),
-        ("amount", [1.5 + i for i in range(N)], "nearly every record has another value"),
+        ("remark", NAMES, "nearly every record has its own value"),
+        ("amount", [1.5 + i for i in range(N)], "nearly every record has its own value"),
     ],
 )
 def test_columns_that_are_released_as_they_are(

@@ -53,7 +53,7 @@ def test_discard_leaves_nothing_at_once(studio: Any, larger: Path) -> None:
 
 def test_stop_keeps_the_best_so_far(studio: Any, larger: Path) -> None:
     begin(studio, larger)
-    wait_for(lambda: "IL" in studio.client.get("/run/state").json().get("text", ""))
+    wait_for(lambda: "Loss from grouping" in studio.client.get("/run/state").json().get("text", ""))
     studio.client.post("/run/stop")
     assert studio.client.get("/run").status_code == 200
     assert studio.wait()["state"] == "done"

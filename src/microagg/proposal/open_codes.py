@@ -42,7 +42,8 @@ def settled(
     if ASKED in proposal.roles:
         return dict(settings)
     columns, word = list(proposal.roles), kinds.pop(ASKED, None)
-    declared = _declared({**settings, "kinds": kinds}).kinds
+    others = [name for name in named if name != ASKED]
+    declared = _declared({**settings, "kinds": kinds, "nominal": others}).kinds
     used = {
         name
         for role in ("quasi", "confidential")
@@ -60,7 +61,8 @@ def check_codes(
 ) -> None:
     """Refuse quasi-identifying whole numbers of a file that look like codes and are not declared.
 
-    Large files are not read a second time for that.
+    Large files are not read a second time for that; what is wrong with a file is said by the run,
+    which may also process it out of core.
     """
     path = Path(source)
     if not path.is_file() or path.stat().st_size > LARGEST:
@@ -85,7 +87,10 @@ def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any
     declared, format = _declared(settings), format_of(path)
     with warnings.catch_warnings():  # the release reads the file, too, and says so then
         warnings.simplefilter("ignore", ReadingWarning)
-        frame = open_frame(read_table(path, **reading))
+        try:
+            frame = open_frame(read_table(path, **reading))
+        except InputError:
+            return []
     names = expand_names(settings.get("quasi", ()), list(frame.columns), "quasi")
     typed, na = format.typed and not format.mixed, NA.parse(settings.get("na", ()))
     return [
@@ -100,10 +105,8 @@ def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any
 
 
 def _declared(settings: Mapping[str, Any]) -> ColumnSettings:
-    """Return the declarations of columns, in which "asked" is left out."""
+    """Return the declarations of columns."""
     from microagg.table.kind_parameters import column_settings
 
-    names = ("kinds", "ordinal", "aggregate")
-    nominal = [name for name in settings.get("nominal", ()) if name != ASKED]
-    others = {name: settings[name] for name in names if name in settings}
-    return column_settings(**others, nominal=nominal)
+    names = ("kinds", "nominal", "ordinal", "aggregate")
+    return column_settings(**{name: settings[name] for name in names if name in settings})

@@ -13,7 +13,7 @@ from microagg.guarantees.promise import Guarantees
 from microagg.kernels import random, sums
 from microagg.methods.parts import in_parts, rng_of_part
 from microagg.methods.registry import method_named
-from microagg.methods.search import auto, blockwise
+from microagg.methods.search import auto, blockwise, enforce
 from microagg.pipeline.run_method import run_method
 from microagg.problem import blocks
 from microagg.problem.problem import Problem
@@ -113,6 +113,7 @@ def test_small_tables_and_the_longest_searches_are_worked_on_as_one(
 
 
 def test_borders_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforce, "FEWEST_FOR_PATHS", 8_001)  # further starts, of no block here
     points = cloud(3, 8_000)
     found = squared_error(points, searched(points).labels)
     monkeypatch.setattr(blockwise, "MOST_AS_ONE", 8_000)

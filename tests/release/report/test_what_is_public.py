@@ -150,7 +150,9 @@ def two_releases(
 def found_elsewhere(labels: np.ndarray, asked: dict[str, Any]) -> Grouping:
     """The same groups under other numbers, after a search that went another way."""
     params = {"stop_after": 7} if method_named(asked["method"]).has_checkpoints else {}
-    bound = SimpleNamespace(il=0.125, optimal=False, about=lambda *_: None, gap=lambda _: 0.125)
+    bound = SimpleNamespace(
+        il=0.125, optimal=False, solver_optimal=False, about=lambda *_: None, gap=lambda _: 0.125
+    )
     return Grouping(labels.max() - labels, ("a canary was chosen",), params, "time", bound)
 
 

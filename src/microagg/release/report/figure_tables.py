@@ -102,6 +102,7 @@ def meaning_of(measure: Measure) -> str:
 
 
 def as_sentence(text: str) -> str:
+    """Return the text with a full stop at its end."""
     return text if text.endswith(".") else f"{text}."
 
 
@@ -110,6 +111,7 @@ def _plain(name: str) -> str:
 
 
 def capitalised(text: str) -> str:
+    """Return the text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 

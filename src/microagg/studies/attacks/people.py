@@ -82,7 +82,7 @@ def _one_of_each(rows: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Return the first row of each unit, in the order of the rows.
 
     >>> _one_of_each(np.array([3, 0, 2, 1]), np.array([7, 8, 7, 8])).tolist()
-    [3, 2]
+    [3, 0]
     """
     return rows[np.sort(np.unique(units[rows], return_index=True)[1])]
 
