@@ -89,6 +89,32 @@ def test_the_command_and_the_code_give_the_same_bytes(
             assert (tmp_path / name).read_bytes() == content, name
 
 
+def test_numbers_that_may_be_codes_are_declared_as_the_page_shows_them(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command would refuse them otherwise."""
+    source = tmp_path / "rooms.csv"
+    rows = "".join(f"{i % 4},{20 + i % 37},{900 + 7 * i}\n" for i in range(120))
+    source.write_text(f"rooms,age,income\n{rows}")
+    assert studio.upload(source).status_code == 200
+    roles = {f"role-{number}": "quasi" for number in range(3)}
+    assert studio.client.post("/columns", data=roles).status_code == 303
+    answer = studio.client.post("/protection", data=studio.fields({"k": "4", "effort": "quick"}))
+    assert answer.headers.get("location") in ("/run", "/look"), answer.text
+    assert studio.wait()["state"] == "done"
+    studio.client.post("/release")
+    command = shlex.split(studio.session.files["command"])
+    for name, content in unpack(studio.client.get("/release/internal.zip").content).items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert not ending.value.code
+    public = unpack(studio.client.get("/release/public.zip").content)["rooms-protected.csv"]
+    assert (tmp_path / "rooms-protected.csv").read_bytes() == public
+
+
 def test_the_table_passes_the_check_that_is_shown(
     released: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

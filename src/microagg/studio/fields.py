@@ -191,12 +191,14 @@ def _role_arguments(columns: Sequence[str], roles: Sequence[str]) -> dict[str, A
 
 
 def _kind_arguments(proposal: Proposal, choices: Mapping[str, Any]) -> dict[str, str]:
-    """Return the kinds that must be declared: those changed, and those the type does not tell."""
-    kinds = {}
+    """Return the kinds that must be declared: those changed, those the type does not tell, and
+    numbers that may be codes, as the page has shown them as numbers.
+    """
+    kinds, doubtful = {}, set(proposal.asked)
     for entry, kind, role in zip(proposal.columns, choices["kinds"], choices["roles"], strict=True):
         if role not in (Role.QUASI.value, Role.CONFIDENTIAL.value):
             continue
-        if kind != entry.kind.value:
+        if kind != entry.kind.value or entry.name in doubtful:
             kinds[entry.name] = Kind(kind).value
         elif entry.declared_kind is not None:
             kinds[entry.name] = entry.declared_kind.value
