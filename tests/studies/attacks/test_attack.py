@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from independent import independent_table
 from microagg.datasets.households import households
 from microagg.studies.attacks.attack import attack
 from microagg.studies.attacks.inference import infer_values
@@ -17,25 +18,13 @@ from microagg.studies.attacks.view import view_of
 QUASI = ["a", "b", "town"]
 
 
-def made_table(records: int = 400, seed: int = 0) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "a": rng.normal(size=records).round(3),
-            "b": rng.normal(size=records).round(3),
-            "town": rng.choice(["Rome", "Oslo", "Bern"], records),
-            "illness": rng.choice(["none", "flu", "gout", "lupus"], records),
-        }
-    )
-
-
 def attacked(table: pa.Table, **options: object) -> Attacks:
     settings = {"k": 5, "quasi": QUASI, "confidential": ["illness"], "seed": 3, "effort": "quick"}
     return attack(table, boosted=False, **{**settings, **options})
 
 
 def test_the_original_as_its_own_release_is_singled_out_and_linked() -> None:
-    result = attacked(made_table(), release_with=lambda rest: rest)
+    result = attacked(independent_table(), release_with=lambda rest: rest)
     for kind in KINDS[:2]:
         assert result.result(kind).attack.value >= 0.95
         assert result.result(kind).control.value <= 0.05
@@ -43,7 +32,7 @@ def test_the_original_as_its_own_release_is_singled_out_and_linked() -> None:
 
 
 def test_a_value_determined_by_the_population_is_found_in_controls_alike() -> None:
-    table = made_table(600)
+    table = independent_table(600)
     sides = pa.array(np.where(np.asarray(table["a"]) > 0, "left", "right"))
     result = attacked(table.set_column(3, "illness", sides)).result("inference")
     assert result.attack.value > 0.9
@@ -52,7 +41,7 @@ def test_a_value_determined_by_the_population_is_found_in_controls_alike() -> No
 
 
 def test_guesses_of_the_nearest_class_are_those_of_plain_python() -> None:
-    table = made_table(150, 4).select(["a", "b", "illness"])
+    table = independent_table(150, 4).select(["a", "b", "illness"])
     settings = ma.Settings.of(k=4, quasi=["a", "b"], confidential=["illness"], seed=1)
     rng = np.random.default_rng(0)
     people = choose_people(table, settings.resolved(), control_share=0.3, most=40, rng=rng)
@@ -102,17 +91,17 @@ def test_households_are_left_out_whole() -> None:
 
 
 def test_same_input_same_result() -> None:
-    assert attacked(made_table(200)) == attacked(made_table(200))
+    assert attacked(independent_table(200)) == attacked(independent_table(200))
 
 
 def test_knowing_less_is_measured_by_column() -> None:
-    result = attacked(made_table(), known=["a", "b", "town"])
+    result = attacked(independent_table(), known=["a", "b", "town"])
     assert list(result.result("inference").without) == QUASI
-    assert attacked(made_table(), known="a").known == ("a",)
+    assert attacked(independent_table(), known="a").known == ("a",)
 
 
 def test_no_value_is_in_the_results() -> None:
-    table = made_table(200)
+    table = independent_table(200)
     words = {str(value) for column in table.columns for value in column.to_pylist()}
     text = str(attacked(table).as_data()) + repr(attacked(table))
     assert not [word for word in words if f"'{word}'" in text or f" {word} " in text]
@@ -137,17 +126,17 @@ def test_no_value_is_in_the_results() -> None:
 )
 def test_wrong_input_is_one_sentence(options: dict, part: str) -> None:
     with pytest.raises(ma.InputError, match=part) as caught:
-        attacked(made_table(120), **options)
+        attacked(independent_table(120), **options)
     assert "\n" not in str(caught.value)
 
 
 def test_few_records_are_refused() -> None:
     with pytest.raises(ma.InputError, match="needs 50 records or more"):
-        attacked(made_table(49))
+        attacked(independent_table(49))
 
 
 def test_strata_gaps_and_ranges() -> None:
-    table = made_table(300, 5)
+    table = independent_table(300, 5)
     rng = np.random.default_rng(5)
     ages = [None if rng.random() < 0.1 else int(rng.integers(18, 90)) for _ in range(300)]
     table = table.append_column("age", pa.array(ages))

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
+from independent import independent_table
 from microagg.studies.attacks.attack import attack
 from microagg.studies.attacks.inference import filled_classes
 from microagg.studies.attacks.people import choose_people
@@ -15,18 +16,6 @@ from microagg.studies.attacks.study import best_of, measured
 from microagg.studies.attacks.view import view_of
 
 QUASI = ["a", "b", "town"]
-
-
-def independent_table(records: int, seed: int) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "a": rng.normal(size=records).round(3),
-            "b": rng.normal(size=records).round(3),
-            "town": rng.choice(["Rome", "Oslo", "Bern"], records),
-            "illness": rng.choice(["none", "flu", "gout", "lupus"], records),
-        }
-    )
 
 
 def inside(excess: Excess) -> bool:
