@@ -70,11 +70,11 @@ def one(data: str, k: int, effort: str, seed: int, enough: bool) -> dict[str, An
     method = method_named("auto")
     problem = Problem.of(points, k, threads=1)
     started = time.process_time()
-    found = run_method(method, problem, method.checked({"effort": effort}), seed=seed)
+    grouping = run_method(method, problem, method.checked({"effort": effort}), seed=seed)
     return {
-        "IL": information_loss(points, found.labels),
+        "IL": information_loss(points, grouping.labels),
         "seconds": round(time.process_time() - started, 2),
-        "groups": int(found.labels.max()) + 1,
+        "groups": int(grouping.labels.max()) + 1,
     }
 
 

@@ -45,5 +45,6 @@ def test_rows_that_cannot_be_written_aside_end_the_task(
 
     monkeypatch.setattr(row_order, "write_rows", failing)
     with pytest.raises(raised):
+        # the function that fails looks at neither
         row_order.write_rows_aside(None, None, str(tmp_path))  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

@@ -73,17 +73,9 @@ def find_floor_cuts(
                     size += 1
                     inside[v] = True
                     near_count = _move(
-                        v,
-                        1,
-                        set_starts,
-                        set_of,
-                        held,
-                        members,
-                        offsets,
-                        near,
-                        near_slot,
-                        near_count,
-                    )
+                        v, 1, set_starts, set_of, held,
+                        members, offsets, near, near_slot, near_count,
+                    )  # fmt: skip
                     if size == wanted:
                         break
                     best, most = -1, -1.0
@@ -141,17 +133,9 @@ def find_floor_cuts(
                         remainder += _remainder_change(u, -1, set_starts, set_of, shares, held, p)
                         inside[u] = False
                         _move(
-                            u,
-                            -1,
-                            set_starts,
-                            set_of,
-                            held,
-                            members,
-                            offsets,
-                            near,
-                            near_slot,
-                            near_count,
-                        )
+                            u, -1, set_starts, set_of, held,
+                            members, offsets, near, near_slot, near_count,
+                        )  # fmt: skip
                         size -= 1
                         chosen[best_out] = chosen[size]
                     if best_in >= 0:
@@ -160,17 +144,9 @@ def find_floor_cuts(
                         )
                         inside[best_in] = True
                         near_count = _move(
-                            best_in,
-                            1,
-                            set_starts,
-                            set_of,
-                            held,
-                            members,
-                            offsets,
-                            near,
-                            near_slot,
-                            near_count,
-                        )
+                            best_in, 1, set_starts, set_of, held,
+                            members, offsets, near, near_slot, near_count,
+                        )  # fmt: skip
                         chosen[size] = best_in
                         size += 1
                     violation = (size % p - remainder) / p

@@ -43,8 +43,8 @@ def test_values_blanked_are_counted_on_page_one() -> None:
     rng = np.random.default_rng(5)
     assets = [None if i % 5 < 3 else float(v) for i, v in enumerate(rng.lognormal(8, 1, 100))]
     table = pa.table({"age": rng.integers(20, 90, 100), "assets": pa.array(assets)})
-    asked = {"quasi": ["age", "assets"], "importance": {"assets": 0.01}, "method": "mdav"}
-    release = ma.anonymize(table, 3, seed=1, **asked)
+    settings = {"quasi": ["age", "assets"], "importance": {"assets": 0.01}, "method": "mdav"}
+    release = ma.anonymize(table, 3, seed=1, **settings)
     before, after = (t.column("assets").to_pandas() for t in (table, release.table))
     blanked = int((before.notna() & after.isna()).sum())
     assert blanked > 5, "the counterexample is one"
@@ -84,13 +84,13 @@ class TestCodes:
     def test_a_file_is_refused_until_then(self, tmp_path: Path) -> None:
         path = tmp_path / "in.csv"
         pa.csv.write_csv(pa.table(dwellings()), path)
-        asked = {"quasi": ["r*"]}
+        settings = {"quasi": ["r*"]}
         with pytest.raises(ma.InputError, match=r"numbers or codes: 'roof', 'region'\?"):
-            check_codes(asked, path, {})
+            check_codes(settings, path, {})
         for answer in ({"nominal": ["asked"]}, {"kinds": {"asked": "numeric"}}):
-            check_codes(settled({**asked, **answer}, path, {}), path, {})
-        found = settled({**asked, "kinds": {"asked": "numeric"}}, path, {})
-        assert found["kinds"] == {"roof": "numeric", "region": "numeric"}
+            check_codes(settled({**settings, **answer}, path, {}), path, {})
+        declared = settled({**settings, "kinds": {"asked": "numeric"}}, path, {})
+        assert declared["kinds"] == {"roof": "numeric", "region": "numeric"}
 
     def test_small_tables_and_measurements_are_not_asked_about(self) -> None:
         with warnings.catch_warnings():
@@ -106,8 +106,8 @@ class TestNames:
     @pytest.mark.parametrize("column", ["person", "e_mail"])
     def test_columns_that_name_people_need_a_word(self, column: str, tmp_path: Path) -> None:
         table = ma.datasets.residents(60).select([column, "income", "rent"])
-        asked: dict[str, Any] = {"quasi": ["income", "rent"], "keep": [column], "method": "mdav"}
-        release = ma.anonymize(table, 5, **asked)
+        settings: dict[str, Any] = {"quasi": ["income", "rent"], "keep": [column], "method": "mdav"}
+        release = ma.anonymize(table, 5, **settings)
         for refused in (
             lambda: release.save(tmp_path / "a.csv"),
             lambda: release.report(public=True),
@@ -116,7 +116,7 @@ class TestNames:
                 refused()
         assert not list(tmp_path.iterdir())
         assert release.verdict.status == "stop"
-        ma.anonymize(table, 5, accept_risk="named-columns", **asked).save(tmp_path / "a.csv")
+        ma.anonymize(table, 5, accept_risk="named-columns", **settings).save(tmp_path / "a.csv")
 
     def test_no_note_recommends_what_is_refused(self) -> None:
         for entry in RELEASE_NOTES:
