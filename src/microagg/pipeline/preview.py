@@ -325,7 +325,9 @@ class Previewer:
         if method.name == DEFAULT:
             params = {**params, "effort": "quick", "stop_after": None}
         whole = len(rows) == len(self._cells) and parts is None
-        problem = self._problem if whole else self._problem.part(rows)
+        problem = self._problem
+        if not whole:  # searched as the part of the table that it is
+            problem = replace(problem.part(rows), of_records=len(self._cells))
         problem = replace(problem, k=k)
         seed = settings.seed or 0
         if parts is None:

@@ -64,3 +64,9 @@ def test_paths_where_they_are_quick(n: int, columns: int, along: bool) -> None:
     problem = Problem(np.zeros((n, columns)), 3)
     assert starts_along_paths(problem) is along
     assert not starts_along_paths(replace(problem, weights=np.ones(n)))
+
+
+def test_a_part_of_a_larger_table_has_no_paths() -> None:
+    part = Problem(np.zeros((RECORDS, 2)), 3, of_records=enforce.MOST_FOR_PATHS + 1)
+    assert not starts_along_paths(part)
+    assert starts_along_paths(replace(part, of_records=enforce.MOST_FOR_PATHS))

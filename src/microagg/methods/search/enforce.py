@@ -34,7 +34,7 @@ MORE_STARTS = (2, 4, 8)  # blocks of further starts
 FEWEST_GROUPS = 4  # of a block of these
 PATHS = ("npn", "tsp")  # orders whose optimal cuts are further starts
 FEWEST_FOR_PATHS = 2048  # records; paths need further kernels, which take long to compile
-MOST_FOR_PATHS = 10_000
+MOST_FOR_PATHS = 10_000  # of the whole table: strata and blocks of a larger one have none
 MOST_AXES = 64  # beyond, a path takes as long as a fifth of the annealing
 LARGEST_K_OF_TREES = 10
 CLEARLY = 1.0 - 1e-12
@@ -71,7 +71,8 @@ def start_with_promise(
 
 def best_start(problem: Problem, rng: np.ndarray, watch: Watch, share: float = 0.1) -> np.ndarray:
     """Return the best of several starts for a small table: MDAV on all records, and within ever
-    smaller blocks of them; from 2,049 to 10,000 records also optimal cuts of paths, and trees.
+    smaller blocks of them; in tables of 2,049 to 10,000 records also optimal cuts of paths, and
+    trees.
 
     Local search ends at another partition from each, above all where groups are few because k is
     large, or where a few records far out have most of the error; a start takes hundredths of a
@@ -92,7 +93,8 @@ def best_start(problem: Problem, rng: np.ndarray, watch: Watch, share: float = 0
 def starts_along_paths(problem: Problem) -> bool:
     """Return whether cuts of paths are among the starts."""
     n, axes = problem.points.shape
-    fits = FEWEST_FOR_PATHS < n <= MOST_FOR_PATHS and axes <= MOST_AXES
+    whole = problem.of_records or n
+    fits = n > FEWEST_FOR_PATHS and whole <= MOST_FOR_PATHS and axes <= MOST_AXES
     return fits and problem.accept is None and problem.weights is None
 
 
