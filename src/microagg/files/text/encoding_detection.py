@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -104,11 +105,12 @@ def check_utf8(path: Path, content: Path | pa.Buffer) -> None:
             )
         )
     decoder, done = codecs.getincrementaldecoder(UTF8)(), 0
-    for block in (*blocks_of(content), b""):
+    for block in itertools.chain(blocks_of(content), [b""]):
+        begun = done - len(decoder.getstate()[0])  # a letter may begin in the block before
         try:
             decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
-            check_encoding(path, content, UTF8, done + error.start)
+            check_encoding(path, content, UTF8, begun + error.start)
         done += len(block)
 
 
@@ -131,15 +133,16 @@ def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
         errors="surrogateescape"
     )  # a wrong byte becomes half a letter
     letters, wrong, first_wrong, unused, done = 0, 0, -1, False, 0
-    for block in blocks_of(content):
+    for block in itertools.chain(blocks_of(content), [b""]):
         if b"\0" in block:
             check_zeros(path, done + block.index(b"\0"))
-        text = decoder.decode(block)
+        begun = done - len(decoder.getstate()[0])
+        text = decoder.decode(block, final=not block)
         right = text.encode(UTF8, errors="ignore")
         letters += len(text) - len(text.encode("ascii", errors="ignore"))
         unused = unused or any(letter in text for letter in UNUSED_IN_CP1252)
         if len(right) < len(text.encode(UTF8, errors="surrogateescape")) and first_wrong < 0:
-            first_wrong = done + _first_wrong(text)
+            first_wrong = begun + _first_wrong(text)
         wrong += len(text.encode(UTF8, errors="surrogateescape")) - len(right)
         done += len(block)
     if letters > 2 * wrong:  # the wrong ones were counted as letters, too
