@@ -119,8 +119,8 @@ def test_utf16_shows_by_its_zeros(tmp_path: Path, coding: str) -> None:
     assert detection.encoding_of(NAME, pa.py_buffer("ab".encode(coding))) == coding
     with pytest.raises(ma.InputError, match="in UTF-16"):
         detection.check_utf8(NAME, pa.py_buffer(text))
+    mark = codecs.BOM_UTF16_LE if coding == "utf-16-le" else codecs.BOM_UTF16_BE
     with pytest.raises(ma.InputError, match="in UTF-16"):
-        mark = codecs.BOM_UTF16_LE if coding == "utf-16-le" else codecs.BOM_UTF16_BE
         detection.check_utf8(NAME, pa.py_buffer(mark + "Łó".encode(coding)))
     with pytest.raises(ma.InputError, match="zero bytes"):
         detection.encoding_of(NAME, pa.py_buffer("a".encode(coding)))
