@@ -50,7 +50,7 @@ def test_counts_of_parts_are_those_of_the_whole() -> None:
         together = together.combine(
             ValueCounts.of_chunk(distinct(pa.chunked_array([pa.array(part, pa.string())])))
         )
-    whole = ValueCounts.of_chunk(distinct(pa.chunked_array([sum(parts, [])])))
+    whole = ValueCounts.of_chunk(distinct(pa.chunked_array(parts, pa.string())))
     assert together == whole
     assert whole.values == ["b", "a", "c"]
     assert whole.all_counts.tolist() == [2, 2, 1, 3]
