@@ -221,6 +221,17 @@ def test_what_is_no_disorder() -> None:
 def test_notes_on_missing_anonymity() -> None:
     (note,) = assess(original(), release(5), quasi=tables.QUASI, k=6).notes
     assert note.startswith("NOT 6-anonymous: 60 of 60 records")
+    before = pa.table({"age": [30, 31, 32, 60, 61, 80]})
+    after = pa.table({"age": [31, 31, 31, 60, 60, 80]})
+    assert (
+        assess(before, after, quasi=["age"], k=2)
+        .notes[0]
+        .startswith("NOT 2-anonymous: 1 of 6 records")
+    )
+    (note,) = assess(before, after, quasi=["age"], k=3).notes[:1]
+    assert note.startswith("NOT 3-anonymous: 3 of 6 records")
+    even = pa.table({"age": [31, 31, 31, 60, 60, 60]})
+    assert not any("anonymous" in note for note in assess(before, even, quasi=["age"], k=3).notes)
 
 
 def test_quasi_identifiers_are_shared_numbers_unless_named() -> None:
@@ -417,6 +428,9 @@ def test_units_are_counted_in_the_classes_of_a_release() -> None:
         "1 of 2 classes (3 records) have fewer than 3 different units" in note
         for note in found.notes
     )
+    few = before.set_column(1, "home", pa.array(list("aabccd")))
+    found = assess(few, after, quasi=["age"], unit="home", k=3)
+    assert any("2 of 2 classes (6 records) have fewer than 3" in note for note in found.notes)
     apart = before.set_column(1, "home", pa.array(list("abcdef")))
     found = assess(apart, after, quasi=["age"], unit="home", k=3)
     assert any(note.startswith("every class has 3 or more different units") for note in found.notes)
