@@ -223,13 +223,9 @@ def test_notes_on_missing_anonymity() -> None:
     assert note.startswith("NOT 6-anonymous: 60 of 60 records")
     before = pa.table({"age": [30, 31, 32, 60, 61, 80]})
     after = pa.table({"age": [31, 31, 31, 60, 60, 80]})
-    assert (
-        assess(before, after, quasi=["age"], k=2)
-        .notes[0]
-        .startswith("NOT 2-anonymous: 1 of 6 records")
-    )
-    (note,) = assess(before, after, quasi=["age"], k=3).notes[:1]
-    assert note.startswith("NOT 3-anonymous: 3 of 6 records")
+    for k, records in ((2, 1), (3, 3)):
+        notes = assess(before, after, quasi=["age"], k=k).notes
+        assert any(f"NOT {k}-anonymous: {records} of 6 records" in note for note in notes)
     even = pa.table({"age": [31, 31, 31, 60, 60, 60]})
     assert not any("anonymous" in note for note in assess(before, even, quasi=["age"], k=3).notes)
 
