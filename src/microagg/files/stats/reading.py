@@ -253,8 +253,10 @@ def _times(package: Package, numbers: np.ndarray, means: str) -> pa.ChunkedArray
         return None
     if means == "date":
         days = counts / package.day
-        if (days == np.floor(days)).all() and np.abs(days).max(initial=0.0) < 3_000_000:
-            made = np.where(gone, 0, days + package.origin).astype(np.int32)
+        since_1970 = np.where(gone, 0.0, days + package.origin)
+        known = (since_1970 >= FIRST_DAY) & (since_1970 <= LAST_DAY)
+        if (days == np.floor(days)).all() and known.all():
+            made = since_1970.astype(np.int32)
             return pa.chunked_array([pa.array(made, pa.int32(), mask=gone).cast(pa.date32())])
         if package.day == 1:
             return None
@@ -271,6 +273,8 @@ def _times(package: Package, numbers: np.ndarray, means: str) -> pa.ChunkedArray
     return pa.chunked_array([pa.array(moments, pa.int64(), mask=gone).cast(pa.timestamp(unit))])
 
 
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""The first day of the year 1 and the last of the year 9999, counted from 1970."""
 UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
