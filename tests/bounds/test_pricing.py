@@ -214,3 +214,15 @@ def test_every_cut_is_violated():
 
 def test_sets_know_their_number():
     assert len(Sets(np.arange(3), np.array([0, 3]), np.zeros(1), True)) == 1
+
+
+def test_records_in_more_sets_of_negative_excess_are_lowered_more():
+    """Set by set, in the order of their excess: what one lacks is shared out by those weights."""
+    members, offsets = np.array([0, 1, 1, 2, 3, 4], np.int32), np.array([0, 2, 4, 6])
+    sets = Sets(members, offsets, np.array([-1.0, -0.5, 0.25]), True)
+    lowered = 2.0 - repaired(Prices(np.full(5, 2.0), np.empty(0)), sets).pi
+    # weights are 1, 1.5 and 0.5: the first set takes 0.4 and 0.6, which is enough for the second
+    np.testing.assert_allclose(lowered, [0.4, 0.6, 0.0, 0.0, 0.0], atol=1e-8)
+    sets = Sets(members, offsets, np.array([-1.0, -1.0, -2.0]), True)
+    lowered = 2.0 - repaired(Prices(np.full(5, 2.0), np.empty(0)), sets).pi
+    np.testing.assert_allclose(lowered, [1 / 3, 2 / 3 + 2 / 9, 1 / 9, 1.0, 1.0], atol=1e-8)
