@@ -225,3 +225,17 @@ def test_a_folder_that_is_not_as_it_should_be_is_not_put_in_place(tmp_path: Path
     with pytest.raises(ma.GuaranteeError):
         put_in_place([StagedFile(tmp_path / "out", write, refuse, folder=True)])
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "old"]
+
+
+def test_a_staged_file_is_readable_by_others_unless_it_is_private(tmp_path: Path) -> None:
+    def write(part: Path) -> None:
+        part.write_text("new")
+
+    put_in_place(
+        [
+            StagedFile(tmp_path / "usual.csv", write),
+            StagedFile(tmp_path / "mine.csv", write, private=True),
+        ]
+    )
+    modes = [(tmp_path / f"{name}.csv").stat().st_mode & 0o777 for name in ("usual", "mine")]
+    assert modes == [0o666 & ~_mask(), 0o600]

@@ -277,8 +277,6 @@ def _tagged(
         for value in values
     )
     made: Any = int if whole and not pa.types.is_floating(numbers.type) else float
-    if whole and all(value is None or value in tags for value in values):
-        made = float
     return [
         None if value is None else tags[value] if value in tags else made(value) for value in values
     ]
