@@ -107,3 +107,44 @@ def test_what_cannot_be_promised_is_refused() -> None:
         )
     asked = ma.Microaggregator(k=3, confidential="ill", weight="w", l=2, t=0.4)
     assert clone(asked).get_params() == asked.get_params()
+
+
+def test_as_many_rows_as_k_make_one_group() -> None:
+    frame = people(7)[["age", "wage"]]
+    estimator = ma.Microaggregator(k=7, random_state=1).fit(frame)
+    assert estimator.labels_.tolist() == [0] * 7
+    with pytest.raises(ma.InputError, match=r"n_samples = 7\) than k = 8"):
+        ma.Microaggregator(k=8).fit(frame)
+
+
+def test_what_is_released_is_verified_and_nothing_kept_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Grouping goes wrong on its way: the classes of the release are counted, not the groups."""
+    where = "microagg.estimator.microaggregator"
+    frame = people()
+    estimator = ma.Microaggregator(k=3, confidential="ill", l=2, random_state=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{where}.repair", lambda problem, labels: np.arange(60, dtype=np.int32) // 2)
+        with pytest.raises(ma.GuaranteeError):
+            estimator.fit(frame)
+    with monkeypatch.context() as patch:
+        by_illness = np.unique(frame["ill"], return_inverse=True)[1].astype(np.int32)
+        patch.setattr(f"{where}.repair", lambda problem, labels: by_illness)
+        with pytest.raises(ma.GuaranteeError):
+            estimator.fit(frame)
+    assert not hasattr(estimator, "labels_")
+    assert estimator.fit(frame).labels_.max() > 0
+
+
+def test_risks_must_be_accepted_as_in_a_release() -> None:
+    frame = pd.DataFrame(
+        {"age": np.arange(40), "name": [f"Person {row}" for row in range(40)], "x": [1.0] * 40}
+    )
+    with pytest.raises(ma.InputError, match="'name'"):
+        ma.Microaggregator(k=3, random_state=1).fit(frame)
+    gaps = frame[["age", "x"]].astype(float)
+    gaps.loc[4, "age"] = np.nan
+    with pytest.raises(ma.InputError, match="missing"):
+        ma.Microaggregator(k=3, missing="error").fit(gaps)
+    assert len(ma.Microaggregator(k=3, random_state=1).fit(gaps).labels_) == 40
