@@ -128,11 +128,11 @@ def package(path: Path, sheets: dict[str, tuple[str, str]], *, properties: str =
     """A workbook of sheets with the target of their relation, and their content."""
     relation = cells.RELATION[1:-3]
     book = "".join(
-        f'<sheet name="{name}" r:id="r{place}"/>' for place, name in enumerate(sheets, 1)
+        f'<sheet name="{name}" r:id="r{number}"/>' for number, name in enumerate(sheets, 1)
     )
     relations = "".join(
-        f'<Relationship Id="r{place}" Target="{target}"/>'
-        for place, (target, _) in enumerate(sheets.values(), 1)
+        f'<Relationship Id="r{number}" Target="{target}"/>'
+        for number, (target, _) in enumerate(sheets.values(), 1)
     )
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr(

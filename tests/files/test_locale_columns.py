@@ -56,8 +56,8 @@ def test_numbers_in_plain_spelling(
 
 
 def test_levels_and_columns_in_another_style_are_left_alone() -> None:
-    asked = ColumnSettings(levels={"x": ("1,5", "2,5")})
-    assert in_plain_spelling("x", column("1,5"), COMMA, asked).column.to_pylist() == ["1,5"]
+    options = ColumnSettings(levels={"x": ("1,5", "2,5")})
+    assert in_plain_spelling("x", column("1,5"), COMMA, options).column.to_pylist() == ["1,5"]
     spelled = in_plain_spelling("x", column("1,5", "2.5", "3.5"), COMMA, settings())
     assert (spelled.column.to_pylist(), spelled.wrong) == (["1,5", "2.5", "3.5"], 1)
     with pytest.raises(ma.InputError, match=r"row 2 .*a number that is not spelled as decimal"):

@@ -149,16 +149,16 @@ def test_tables_in_a_store(store: Path) -> None:
     with pa.ipc.new_file(str(store / "in.arrow"), TABLE.schema) as file:
         for batch in TABLE.to_batches(max_chunksize=7):
             file.write_batch(batch)
-    places = ("desk://bucket/parts", "desk://bucket/parts/*.parquet", "desk://bucket/in.arrow")
-    for place in places:
-        source = Source.of(place)
+    addresses = ("desk://bucket/parts", "desk://bucket/parts/*.parquet", "desk://bucket/in.arrow")
+    for address in addresses:
+        source = Source.of(address)
         assert source.records == 30
         assert source.read(0, 30).equals(TABLE)
         for first, count in ((0, 1), (12, 2), (29, 1), (30, 0), (6, 8)):
             assert source.read(first, count, ["b"]).equals(TABLE.select(["b"]).slice(first, count))
-    assert [file.name for file in files_of(places[0])] == ["0.parquet", "1.parquet"]
-    assert [is_in_parts(place) for place in places] == [True, True, False]
-    assert Source.of(places[2]).pieces == ((7, 7, 7, 7, 2),)
+    assert [file.name for file in files_of(addresses[0])] == ["0.parquet", "1.parquet"]
+    assert [is_in_parts(address) for address in addresses] == [True, True, False]
+    assert Source.of(addresses[2]).pieces == ((7, 7, 7, 7, 2),)
     with pytest.raises(ma.InputError, match=r"note\.txt' is no parquet file"):
         files_of("desk://bucket/parts/*")
     with pytest.raises(ma.InputError, match="there is no file"):

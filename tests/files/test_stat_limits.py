@@ -124,10 +124,10 @@ def test_columns_are_shown_wide_enough(numbers: list[float], means: str, shown: 
 
 
 def test_tags_of_missing_codes() -> None:
-    own = code_of_tag("b")
-    labels = Labels(missing=(-9, own, (97.0, 99.0)))
-    assert tags_for(labels, column(1, 97, own, 99, -9, None)) == {
-        own: "b",
+    original = code_of_tag("b")
+    labels = Labels(missing=(-9, original, (97.0, 99.0)))
+    assert tags_for(labels, column(1, 97, original, 99, -9, None)) == {
+        original: "b",
         -9: "a",
         97: "c",
         99: "d",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,9 +25,15 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return request.param
 
 
-def cells(path: Path, **options: object) -> list[list[str | None]]:
-    said = {"packing": "", "delimiter": ",", "names": ["town", "note"], "header": True, **options}
-    parts = list(batches_of_text(path, **said))  # type: ignore[arg-type]
+def cells(path: Path, **options: Any) -> list[list[str | None]]:
+    options_of_file = {
+        "packing": "",
+        "delimiter": ",",
+        "names": ["town", "note"],
+        "header": True,
+        **options,
+    }
+    parts = list(batches_of_text(path, **options_of_file))  # type: ignore[arg-type]
     return [column.to_pylist() for column in pa.Table.from_batches(parts).columns]
 
 

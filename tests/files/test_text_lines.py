@@ -131,9 +131,11 @@ def test_formulas_are_escaped_and_come_back() -> None:
     assert made.column_names == ["'=name", "n", "c"]
     assert made.column(0).to_pylist() == made.column(2).to_pylist() == escaped
     assert unescaped(made).to_pydict() == table.to_pydict()
-    for text, found in zip(texts, [True] * 6 + [False] * 3 + [True] * 2 + [False] * 2, strict=True):
+    for text, is_formula in zip(
+        texts, [True] * 6 + [False] * 3 + [True] * 2 + [False] * 2, strict=True
+    ):
         column = pa.chunked_array([["x", text, None]])
-        assert formulas_in(column) == formulas_in(column.dictionary_encode()) == found, text
+        assert formulas_in(column) == formulas_in(column.dictionary_encode()) == is_formula, text
     assert not formulas_in(pa.chunked_array([[-1, 2]]))
 
 

@@ -193,15 +193,15 @@ def test_chunks_are_worked_on_in_order() -> None:
             seen.append(needs)
             return super().map_ordered(*arguments, needs=needs, **options)
 
-    told: list[Any] = []
+    progress: list[Any] = []
     checked: list[int] = []
     chunks = ChunkMap(
         "source",
         [(0, 40), (40, 2)],
         Recording(1),
-        lambda what, count: told.append((what, count)),
+        lambda what, count: progress.append((what, count)),
         a_record=100,
-        check=lambda: checked.append(len(told)),
+        check=lambda: checked.append(len(progress)),
     )
     results = list(chunks.map_chunks("count", lambda *arguments: arguments, "x", per_chunk=[7, 8]))
     assert results == [("source", 0, 40, "x", 7), ("source", 40, 2, "x", 8)]
@@ -209,7 +209,7 @@ def test_chunks_are_worked_on_in_order() -> None:
         ("source", 0, 40),
         ("source", 40, 2),
     ]
-    assert told == [("count", 40), ("count", 2), ("sum", 40), ("sum", 2)]
+    assert progress == [("count", 40), ("count", 2), ("sum", 40), ("sum", 2)]
     assert seen == [[4000, 200]] * 2
     assert checked == [2, 4], "after each pass"
 
@@ -301,8 +301,8 @@ def test_workers_answer_where_they_see_the_same(tmp_path: Path) -> None:
         assert not workers.sees(folder, "t2", "w1")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ask-t2", "in.csv"]
     assert not workers.sees(folder, "t0", "w1")
-    for size, there in ((7, True), (6, False)):
-        assert workers.is_there(SharedPath("the input", str(file), size)) == there
+    for size, expected in ((7, True), (6, False)):
+        assert workers.is_there(SharedPath("the input", str(file), size)) == expected
     assert not workers.is_there(SharedPath("the input", str(tmp_path / "none"), 7))
     assert workers.is_there(folder)
     assert "w1 does not see the spill" in str(folder.refuse("w1"))

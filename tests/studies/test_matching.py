@@ -12,7 +12,6 @@ import pytest
 
 import microagg as ma
 from microagg.studies.column_roles import check_two_parts, checked_k, names_of, shared_numbers
-from microagg.studies.comparison import pareto_front
 from microagg.studies.matching import (
     FEWEST,
     RowOrder,
@@ -136,14 +135,6 @@ def test_group_means_in_order_are_not_taken_for_shuffled_rows() -> None:
     assert out_of_order(
         np.hstack([constant, before]), np.hstack([constant, rng.permutation(before)])
     )
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_front_is_what_no_other_pair_beats(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    costs = [(float(a), float(b)) for a, b in rng.integers(0, 5, (rng.integers(0, 12), 2))]
-    beaten = [any(a <= x and b <= y and (a, b) != (x, y) for a, b in costs) for x, y in costs]
-    assert pareto_front(costs) == [place for place, lost in enumerate(beaten) if not lost]
 
 
 def test_roles_of_columns() -> None:

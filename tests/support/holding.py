@@ -10,11 +10,11 @@ import pyarrow as pa
 Hold = Callable[[bytes], Path | pa.Buffer]
 
 
-def holding(place: str, folder: Path) -> Hold:
+def holding(where: str, folder: Path) -> Hold:
     """Return a function that puts content into a file of a folder, or ("memory") into a buffer."""
 
     def hold(content: bytes) -> Path | pa.Buffer:
-        if place == "memory":
+        if where == "memory":
             return pa.py_buffer(content)
         (folder / "in.csv").write_bytes(content)
         return folder / "in.csv"

@@ -39,7 +39,7 @@ def different_tables() -> list[pa.Table]:
         {"a": [[1], [2]]},
         {"a": [[1, 2], []]},
     ]
-    return [pa.table(each) for each in columns]
+    return [pa.table(column) for column in columns]
 
 
 @pytest.mark.parametrize("digest", DIGESTS)
