@@ -236,3 +236,33 @@ def test_the_longest_names(package: str) -> None:
     assert proposed["a b"] == "a_b_2"
     assert proposed[names[0]] == "x" * rules.longest
     assert proposed[names[1]] == "x" * (rules.longest - 2) + "_2"
+
+
+@pytest.mark.parametrize("change", ["one byte more", "one byte less", "no mark", "fewer records"])
+def test_transport_files_are_whole(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "out.xpt"
+    write_table(pa.table({"x": range(50), "y": range(50)}), path)
+    content = path.read_bytes()
+    assert len(content) % 80 == 0
+    assert read_table(path).num_rows == 50
+    path.write_bytes(
+        {
+            "one byte more": content + b" ",
+            "one byte less": content[:-1],
+            "no mark": b"X" + content[1:],
+            "fewer records": content[:-240],
+        }[change]
+    )
+    with pytest.raises(ma.InputError, match=r"not a readable SAS|is no SAS"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("ending", [".dta", ".sav", ".xpt"])
+def test_empty_and_cut_files(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out{ending}"
+    write_table(pa.table({"x": range(50)}), path)
+    content = path.read_bytes()
+    for cut in (0, 3, 20, len(content) // 2, len(content) - 5):
+        path.write_bytes(content[:cut])
+        with pytest.raises(ma.InputError):
+            read_table(path)
