@@ -10,16 +10,8 @@ import pyarrow as pa
 import pytest
 
 from microagg.table.columns import digests
-from microagg.table.columns.digests import (
-    RowSums,
-    digest_of,
-    digest_of_rows,
-    digest_of_runs,
-    digest_of_whole_columns,
-    digests_of_runs,
-)
 
-DIGESTS = (digest_of, digest_of_rows, digest_of_whole_columns)
+DIGESTS = (digests.digest_of, digests.digest_of_rows, digests.digest_of_whole_columns)
 
 
 def different_tables() -> list[pa.Table]:
@@ -52,12 +44,14 @@ def test_other_tables_have_other_digests(digest: Any) -> None:
 def test_only_digests_of_rows_forget_the_order() -> None:
     table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "x"]})
     other = table.take([2, 0, 1])
-    assert digest_of(table) != digest_of(other)
-    assert digest_of_whole_columns(table) != digest_of_whole_columns(other)
-    assert digest_of_rows(table) == digest_of_rows(other)
+    assert digests.digest_of(table) != digests.digest_of(other)
+    assert digests.digest_of_whole_columns(table) != digests.digest_of_whole_columns(other)
+    assert digests.digest_of_rows(table) == digests.digest_of_rows(other)
     swapped = pa.table({"a": [1, 2, 3], "b": ["y", "x", "x"]})
-    assert digest_of_rows(table) != digest_of_rows(swapped), "the same columns, other rows"
-    assert digest_of_rows(pa.concat_tables([table, table])) != digest_of_rows(table)
+    assert digests.digest_of_rows(table) != digests.digest_of_rows(swapped), (
+        "the same columns, other rows"
+    )
+    assert digests.digest_of_rows(pa.concat_tables([table, table])) != digests.digest_of_rows(table)
 
 
 @pytest.mark.parametrize("digest", DIGESTS)
@@ -74,29 +68,32 @@ def test_chunks_and_widths_make_no_difference(digest: Any) -> None:
 @pytest.mark.parametrize("run", [1, 4, 7])
 def test_digests_are_put_together_from_runs(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
     table = pa.table({"a": np.arange(40), "b": [f"t{row % 3}" for row in range(40)]})
-    whole = digest_of_rows(table)
+    whole = digests.digest_of_rows(table)
     monkeypatch.setattr(digests, "RUN", run)
-    runs = digests_of_runs(table)
+    runs = digests.digests_of_runs(table)
     assert len(runs) == -(-40 // run)
     assert runs == [digests._digest_of_run(table.slice(s, run)) for s in range(0, 40, run)]
     cut = 4 * run
-    assert digests_of_runs(table.slice(0, cut)) + digests_of_runs(table.slice(cut)) == runs
-    assert digest_of(table) == digest_of_runs(["a", "b"], 40, iter(runs))
-    assert digest_of(table) != digest_of_runs(["a", "b"], 41, runs)
-    assert digest_of(table) != digest_of_runs(["a", "c"], 40, runs)
-    assert digest_of(table) != digest_of_runs(["a", "b"], 40, runs[::-1])
-    assert digest_of_rows(table) == whole
+    assert (
+        digests.digests_of_runs(table.slice(0, cut)) + digests.digests_of_runs(table.slice(cut))
+        == runs
+    )
+    assert digests.digest_of(table) == digests.digest_of_runs(["a", "b"], 40, iter(runs))
+    assert digests.digest_of(table) != digests.digest_of_runs(["a", "b"], 41, runs)
+    assert digests.digest_of(table) != digests.digest_of_runs(["a", "c"], 40, runs)
+    assert digests.digest_of(table) != digests.digest_of_runs(["a", "b"], 40, runs[::-1])
+    assert digests.digest_of_rows(table) == whole
 
 
 def test_sums_of_rows_are_added_up_in_any_order() -> None:
     table = pa.table({"a": np.arange(30), "b": np.arange(30) / 7})
-    parts = [RowSums.of_chunk(table.slice(first, 7)) for first in range(0, 30, 7)]
-    whole = RowSums.of_chunk(table)
+    parts = [digests.RowSums.of_chunk(table.slice(first, 7)) for first in range(0, 30, 7)]
+    whole = digests.RowSums.of_chunk(table)
     for order in (parts, parts[::-1]):
-        total = RowSums()
+        total = digests.RowSums()
         for part in order:
             total = total.combine(part)
         assert (total.records, total.totals) == (whole.records, whole.totals)
         assert all(0 <= number < 2**64 for number in total.totals)
-        assert total.digest(table.schema) == digest_of_rows(table)
-    assert RowSums(1, (2**64 - 1, 5)).combine(RowSums(2, (3, 6))).totals == (2, 11)
+        assert total.digest(table.schema) == digests.digest_of_rows(table)
+    assert digests.RowSums(1, (2**64 - 1, 5)).combine(digests.RowSums(2, (3, 6))).totals == (2, 11)
