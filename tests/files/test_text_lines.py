@@ -327,3 +327,12 @@ def test_sheets_of_the_most_rows_and_columns(
     for wrong in (pa.table({"a": range(5)}), pa.table({"a": [1], "b": [1], "c": [1]})):
         with pytest.raises(ma.InputError, match="rows and 2 columns at most"):
             writer.write_workbook(wrong, tmp_path / "out.xlsx")
+
+
+def test_letters_that_an_encoding_lacks_are_refused_before_a_byte(tmp_path: Path) -> None:
+    with TextSink(tmp_path / "out", "", "cp1252") as sink:
+        with pytest.raises(ma.InputError, match="has letters that cp1252 does not have"):
+            write_header(["Łódź"], sink, ",", "\n")
+        with pytest.raises(ma.InputError, match="has letters that cp1252 does not have"):
+            write_lines(pa.table({"town": ["Łódź"]}), sink, ",", set())
+    assert (tmp_path / "out").read_bytes() == b""
