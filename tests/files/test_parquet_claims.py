@@ -105,3 +105,31 @@ def test_texts_are_unpacked_as_far_as_there_is_room(
     with pytest.raises(ma.InputError):
         unpacked(letters + table.nbytes)
     assert unpacked(letters + 2 * table.nbytes).equals(table)
+
+
+class Understated:
+    """A parquet file whose footer says that it has one record."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pa.parquet.ParquetFile(path)
+        self.metadata, self.schema_arrow = self, self._file.schema_arrow
+        self.num_rows = 1
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file.metadata, name)
+
+
+def test_records_of_all_groups_count_whatever_the_footer_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"a": pa.nulls(ROWS)})
+    pa.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=ROWS // 4)
+    monkeypatch.setattr(parquet_format, "LEAST_A_RECORD", 50)
+    for most, fits in ((ROWS * 50, True), (ROWS * 50 - 1, False)):
+        monkeypatch.setattr(parquet_format, "largest_table", lambda path, most=most: most)
+        file = Understated(tmp_path / "in.parquet")
+        if fits:
+            assert parquet_format._check_bombs(tmp_path / "in.parquet", file) == []
+        else:
+            with pytest.raises(ma.InputError):
+                parquet_format._check_bombs(tmp_path / "in.parquet", file)
