@@ -7,12 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from microagg.kernels import sums
 from microagg.measures.measure import Pair
 from microagg.measures.registry import assess_pair
+from microagg.pipeline import figures
 from microagg.pipeline.figures import FigureCounts, FigureInputs
+from microagg.pipeline.spill_index import NUMBER
+from microagg.table.encoder import Space
 
 RECORDS = 2000
 NAMES = ("sse", "il")
@@ -38,14 +42,14 @@ def test_totals_grow_to_those_of_the_table_and_shares_do_not() -> None:
         measure.name: figure
         for measure, figure in assess_pair(Pair(before[rows], after[rows], ("age", "rent")), NAMES)
     }
-    figures = from_sample(rows)
-    assert figures["sse"].value == pytest.approx(4.0 * alone["sse"].value)
-    assert figures["sse"].columns == pytest.approx(
+    estimates = from_sample(rows)
+    assert estimates["sse"].value == pytest.approx(4.0 * alone["sse"].value)
+    assert estimates["sse"].columns == pytest.approx(
         {name: 4.0 * value for name, value in alone["sse"].columns.items()}
     )
-    assert figures["il"].value == alone["il"].value
-    assert figures["il"].columns == alone["il"].columns
-    assert {figure.sample.records for figure in figures.values()} == {500}
+    assert estimates["il"].value == alone["il"].value
+    assert estimates["il"].columns == alone["il"].columns
+    assert {figure.sample.records for figure in estimates.values()} == {500}
 
 
 @pytest.mark.parametrize("size", [600, 1500])
@@ -100,3 +104,33 @@ def test_a_sum_keeps_what_floats_lose() -> None:
     parts = [sums.column_sums(np.array([[x]])).tolist() for x in (1e16, 1.0, -1e16)]
     blocks = [block(sums=part, lows=[], highs=[], same=[], one=[], moved=[]) for part in parts]
     assert FigureCounts.of(blocks).total(0) == 1.0
+
+
+def test_distances_are_those_of_the_search_where_all_columns_are_looked_up() -> None:
+    """Else in plain z-scores: of all records, if they have been found, or of the sample."""
+    before, after = population()
+    pair = Pair(before, after, ("age", "rent"))
+    plain, mixed = SimpleNamespace(is_plain=True), SimpleNamespace(is_plain=False)
+
+    def space(searched: Any, scores: Any, columns: int) -> Any:
+        inputs: Any = SimpleNamespace(variables=("age", "rent"), searched=searched, scores=scores)
+        return FigureInputs._space(inputs, pair, columns)
+
+    assert space(mixed, plain, 2) is mixed
+    assert space(None, plain, 2) is plain
+    of_sample = Space.fit(pair.before, "zscore").points(before)
+    assert space(None, mixed, 2).points(before).tolist() == of_sample.tolist()
+    assert space(mixed, plain, 1).points(before).tolist() == of_sample.tolist()
+
+
+def test_records_with_the_lowest_hashes_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "LOOKED_UP", 3)
+    numbers = np.array([10, 11, 12, 13, 14])
+    hashes = {10: 5, 11: 1, 12: 9, 13: 0, 14: 3}
+    inputs: Any = SimpleNamespace(
+        aside=SimpleNamespace(keys=lambda rows: np.array([hashes[row] for row in rows.tolist()])),
+        sample=pa.table({NUMBER: numbers}),
+    )
+    assert FigureInputs._looked_up(inputs).tolist() == [1, 3, 4]
+    monkeypatch.setattr(figures, "LOOKED_UP", 9)
+    assert FigureInputs._looked_up(inputs).tolist() == [0, 1, 2, 3, 4]
