@@ -36,7 +36,12 @@ def slow(originals: np.ndarray, queries: np.ndarray, true_ones: np.ndarray) -> L
 
 
 def looked_up(
-    folder: Path, originals: np.ndarray, rows: np.ndarray, released: np.ndarray, chunk: int
+    folder: Path,
+    originals: np.ndarray,
+    rows: np.ndarray,
+    released: np.ndarray,
+    chunk: int,
+    slack: float = 0.0,
 ) -> LinkageResult:
     path = folder / "in.parquet"
     pa.parquet.write_table(
@@ -47,7 +52,7 @@ def looked_up(
     known = cells.rows(rows)
     return link_records(
         passes, cells.variables, Space.fit(cells, "none"), False, released, originals[rows],
-        known, 0.0,
+        known, slack,
     )  # fmt: skip
 
 
@@ -87,3 +92,17 @@ def test_levels_that_chunks_share_are_added_up(tmp_path: Path) -> None:
     assert result.nearest.tolist() == [0.25, 0.0]
     assert result.second.tolist() == [0.0, 1.0]
     assert result.lowest.tolist() == result.next.tolist() == [1.0, 1.0]
+
+
+def test_distances_that_rounding_may_have_made_are_ties(tmp_path: Path) -> None:
+    """More of them than levels are kept: they are counted in another pass."""
+    originals = np.full((100, 2), 50.0)
+    for first, distance in ((0, 1.0), (60, 2.0)):
+        originals[first : first + 12] = 0.0
+        originals[first : first + 12, 0] = distance + 1e-9 * np.arange(12)
+    rows, released = np.array([5, 70]), np.zeros((2, 2))
+    ties = looked_up(tmp_path, originals, rows, released, 50, 1e-6)
+    assert ties.nearest.tolist() == [1 / 12, 0.0]
+    assert ties.second.tolist() == [0.0, 1 / 12]
+    exact = looked_up(tmp_path, originals, rows, released, 50)
+    assert exact.nearest.tolist() == exact.second.tolist() == [0.0, 0.0]
