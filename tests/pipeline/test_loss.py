@@ -17,7 +17,7 @@ from microagg.measures.loss.sse import loss_between
 from microagg.pipeline.loss import LossSums, SpaceLoss, block_loss, summed
 from microagg.table.aggregate import aggregated
 from microagg.table.encoder import Space
-from microagg.table.variable import Cells
+from microagg.table.variable import Cells, Variable
 from mixed_tables import mixed_cells, mixed_groups
 
 
@@ -172,3 +172,20 @@ def test_blocks_are_summed_up_by_column() -> None:
         [3.0, 0.0, 0.0],
         [15.0, 0.0, 0.0],
     ]
+
+
+def test_dates_are_summed_up_as_points_of_what_was_made() -> None:
+    """They are plain numbers for a search, but cannot be read again from the released table."""
+    born = Variable("born", unit="D", origin=9)
+    values = np.array([[0.0], [1.0], [5.0], [9.0]])
+    cells, labels = Cells((born,), values), np.array([0, 0, 1, 1], np.int32)
+    made, space = aggregated(cells, labels), Space.fit(Cells((born,), values))
+    data, errors = block_loss([space], cells, made, released(cells), labels, weighted=False)
+    assert data["numbers"] is False
+    (part,) = data["lost"]
+    assert (len(part["sse"]), len(part["within"])) == (1, 1)
+    after, before = space.points(made.cells), space.points(cells)
+    assert sums.rounded(np.array(part["sse"][0]), 0) == loss_between(before, after)["SSE"]
+    assert errors.sum(axis=1) == pytest.approx(
+        [((before - after) ** 2)[labels == group].sum() for group in (0, 1)]
+    )

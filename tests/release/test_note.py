@@ -13,12 +13,17 @@ import microagg as ma
 from microagg.guarantees.k import anonymity
 from microagg.guarantees.promise import Guarantees
 from microagg.methods.method import Grouping
-from microagg.pipeline.note_facts import with_group_facts
+from microagg.pipeline.note_facts import with_cell_facts, with_group_facts
 from microagg.release.facts import SearchOutcome
 from microagg.release.note_catalogue import make_note
 from microagg.release.note_facts import NoteFacts
+from microagg.release.settings import Settings
+from microagg.release.settings_schema import settings_schema
+from microagg.table.aggregate import aggregated
 from microagg.table.confidential import Attribute
+from microagg.table.encoder import Space
 from microagg.table.schema import Kind
+from mixed_tables import mixed_cells, mixed_groups
 
 
 @pytest.mark.parametrize(
@@ -75,3 +80,30 @@ def test_records_without_protection_are_those_of_methods_by_columns(scope: str) 
     assert (small.units.units, small.units.large_units) == (2, 1)
     (shared,) = small.shared_values
     assert (shared.column, shared.groups) == ("ill", 3)
+
+
+def test_facts_of_cells_name_each_column_with_its_own_decimals() -> None:
+    cells, labels = mixed_cells(2), mixed_groups(2)
+    made = aggregated(cells, labels)
+    settings = Settings.of(k=4, quasi=cells.names, scale="minmax")
+    facts = with_cell_facts(NoteFacts(k=4), cells, made, settings, Space.fit(cells, "minmax"))
+    assert facts.scale == "minmax"
+    assert [(one.column, one.decimals, one.reason) for one in facts.rounded] == list(
+        zip(cells.names, made.decimals, made.reasons, strict=True)
+    )
+    assert facts.columns_with_gaps == ["income", "school"]
+    assert facts.equal_columns == []
+    assert facts.numbers_as_text == []
+
+
+def test_no_object_of_the_schema_takes_names_that_mean_nothing() -> None:
+    """Misspelt names of settings, of questions and of their answers are found by editors."""
+    schema = settings_schema()
+    decide = schema["properties"]["decide"]
+    assert schema["additionalProperties"] is False
+    assert decide["additionalProperties"] is False
+    for question in decide["properties"].values():
+        one, many = question["additionalProperties"]["anyOf"]
+        assert one["enum"][0] == "decide"
+        assert many["additionalProperties"] is False
+        assert set(many["required"]) == set(many["properties"])
