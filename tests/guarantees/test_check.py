@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +72,8 @@ def test_only_what_is_named_makes_classes() -> None:
 
 
 def test_l_or_t_of_nothing_is_refused() -> None:
-    for asked in ({"l": 2}, {"t": 0.5}):
+    alone: list[dict[str, Any]] = [{"l": 2}, {"t": 0.5}]
+    for asked in alone:
         with pytest.raises(ma.InputError, match="confidential"):
             ma.check(HOMES, ["age"], 2, **asked)
 

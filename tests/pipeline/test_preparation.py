@@ -143,7 +143,7 @@ def test_paths_and_open_files_are_read(tmp_path: Path) -> None:
     """The name of a file stands in the internal manifest; a table has none."""
     path = tmp_path / "people.csv"
     path.write_text("age,rent\n" + "".join(f"{20 + i},{3 * i}\n" for i in range(6)))
-    asked = {"k": 3, "quasi": ["age", "rent"], "seed": 0, "date": "2031-01-01"}
+    asked: dict[str, Any] = {"k": 3, "quasi": ["age", "rent"], "seed": 0, "date": "2031-01-01"}
     expected = ma.anonymize({"age": range(20, 26), "rent": range(0, 18, 3)}, **asked)
     for source in (path, str(path), io.BytesIO(path.read_bytes())):
         release = ma.anonymize(source, **asked)

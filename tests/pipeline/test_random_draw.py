@@ -29,7 +29,8 @@ def test_groups_are_numbered_by_their_first_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, bits: int
 ) -> None:
     rng = np.random.default_rng([blocks, bits])
-    records, about = 60, (SimpleNamespace(class_bits=bits), 60)
+    records = 60
+    about: Any = (SimpleNamespace(class_bits=bits), records)
     block_of = rng.integers(0, blocks, records)
     group_of = np.array([rng.integers(0, 7) for _ in range(records)])
     pieces, expected_rows = [], []
@@ -60,7 +61,7 @@ def test_groups_are_numbered_by_their_first_records(
 
     monkeypatch.setattr(random_draw, "write_block_output", write_block_output)
     monkeypatch.setattr(random_draw, "cells_in", lambda rows, variables: (rows, variables))
-    layout = SimpleNamespace(variables=("age",), points=lambda cells: ("points of", *cells[1]))
+    layout: Any = SimpleNamespace(variables=("age",), points=lambda cells: ("points of", *cells[1]))
     grouped: Any = SimpleNamespace(pieces=pieces)
     monkeypatch.setattr(random_draw, "replace", lambda _, pieces: pieces)
     finished: Any = draw_values(
@@ -70,7 +71,7 @@ def test_groups_are_numbered_by_their_first_records(
         about,
         tmp_path,
         2,
-        100,  # type: ignore[arg-type]
+        100,
     )
     assert [piece["path"] for piece in finished] == [
         f"{tmp_path}/drawn-{block}.arrow" for block in range(blocks)

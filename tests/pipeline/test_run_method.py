@@ -142,7 +142,8 @@ def test_refining_stays_within_strata() -> None:
 
 def test_progress_ends_with_all_records() -> None:
     calls: list[tuple[int, int]] = []
-    for more in ({}, {"refine": True}, {"strata": np.zeros(6, np.int64)}):
+    ways: list[dict[str, Any]] = [{}, {"refine": True}, {"strata": np.zeros(6, np.int64)}]
+    for more in ways:
         calls.clear()
         run_method(
             method_named("mdav"), Problem.of(POINTS, 3), {}, seed=0,

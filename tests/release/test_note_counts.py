@@ -19,7 +19,7 @@ from microagg.release.note_counts import (
     strata_facts,
     unit_facts,
 )
-from microagg.release.note_facts import RoundedColumn
+from microagg.release.note_facts import RoundedColumn, UnitFacts
 from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
 from microagg.table.schema import Kind
@@ -53,8 +53,8 @@ def test_groups_that_share_a_value_against_sets(seed: int) -> None:
 
 def test_units_of_k_records_are_large() -> None:
     homes = Attribute("home", Kind.NOMINAL, np.array([7, 7, 7, 8, 8, 9]))
-    assert [unit_facts(homes, k).large_units for k in (1, 2, 3, 4)] == [3, 2, 1, 0]
-    assert unit_facts(homes, 3).units == 3
+    for k, large in ((1, 3), (2, 2), (3, 1), (4, 0)):
+        assert unit_facts(homes, k) == UnitFacts("home", 3, large)
     assert unit_facts(None, 3) is None
 
 

@@ -94,7 +94,7 @@ def test_a_total_of_zero_has_no_change_in_percent() -> None:
 def test_what_weights_become() -> None:
     cells = Cells.plain(np.array([[1.0], [3.0], [10.0], [20.0]]), ["w"])
     labels = np.array([0, 0, 1, 1], np.int32)
-    asked = {"k": 2, "quasi": ["age"], "weight": "w"}
+    asked: dict[str, Any] = {"k": 2, "quasi": ["age"], "weight": "w"}
     for word, after in (("mean", [2.0, 2.0, 15.0, 15.0]), ("keep", [1, 3, 10, 20]), ("drop", None)):
         settings = Settings.of(**asked, aggregate={"w": word})
         weighting = weighted(weighting_in(cells, settings), labels, settings)
