@@ -31,14 +31,18 @@ def settings(**more: Any) -> Settings:
 
 def groups_of(release: ma.Release) -> list[frozenset[int]]:
     labels = np.asarray(release.anonymity.labels)
-    return sorted((frozenset(np.flatnonzero(labels == label)) for label in set(labels.tolist())),
-                  key=min)  # fmt: skip
+    return sorted(
+        (frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels.tolist())),
+        key=min,
+    )
 
 
 def expected(**more: Any) -> list[frozenset[int]]:
     labels = ma.partition(SCALED, 4, **more)
-    return sorted((frozenset(np.flatnonzero(labels == label)) for label in set(labels.tolist())),
-                  key=min)  # fmt: skip
+    return sorted(
+        (frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels.tolist())),
+        key=min,
+    )
 
 
 @pytest.mark.parametrize("refine", [False, True])
