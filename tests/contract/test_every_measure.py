@@ -6,12 +6,13 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import microagg as ma
 from microagg.errors import OnlyInMemoryError
-from microagg.measures.measure import Basis, Figure, Measure
-from microagg.measures.registry import measures
+from microagg.measures.measure import Basis, Figure, Measure, Pair
+from microagg.measures.registry import assess_pair, measures
 from microagg.pipeline.memory_budget import check_out_of_core
 from microagg.release.settings import Settings
 from microagg.studies.assessment import figure_as_data
@@ -82,3 +83,33 @@ def test_who_may_see_a_measure_follows_the_entry(entry: Measure) -> None:
         else:
             with pytest.raises(OnlyInMemoryError, match=f"publish={entry.name}"):
                 check_out_of_core(settings)
+
+
+# classes below k count as suppressed; without any relation there is none to be kept
+AT_BOTH_ENDS = ("discernibility", "classification-kept")
+
+
+def test_declared_directions_agree_with_the_two_extremes() -> None:
+    """A table as it was loses nothing and protects nobody; one value for all does the opposite."""
+    rng = np.random.default_rng(6)
+    table = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3))
+    one = np.tile(table.max(axis=0), (60, 1))
+    columns: dict[str, Any] = {
+        "confidential": {"wage": rng.normal(size=60), "ill": rng.integers(0, 4, 60)},
+        "kept": {"town": rng.integers(0, 5, 60)},
+        "k": 3,
+    }
+    values = []
+    for released in (table, one):
+        pair = Pair(table, released, ("age", "rent", "size"), **columns)
+        values.append({measure.name: figure.value for measure, figure in assess_pair(pair)})
+    as_it_was, all_alike = values
+    compared = [measure for measure in measures() if measure.name in as_it_was]
+    assert len(compared) >= 35
+    for measure in compared:
+        better, worse = as_it_was[measure.name], all_alike[measure.name]
+        if measure.side == "risk":
+            better, worse = worse, better
+        if not measure.lower_is_better:
+            better, worse = -better, -worse
+        assert better < worse or (better == worse and measure.name in AT_BOTH_ENDS), measure.name

@@ -116,12 +116,39 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
         ({"c": 1.0}, "give l"),
         ({"t": -0.1}, "from 0 to 1"),
         ({"t": 1.1}, "from 0 to 1"),
+        ({"t": True}, "from 0 to 1"),
+        ({"t": "near"}, "from 0 to 1"),
+        ({"t": -5e-324}, "from 0 to 1"),
+        ({"t": 1.0000000000000002}, "from 0 to 1"),
         ({"t": float("nan")}, "from 0 to 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, says):
     with pytest.raises(ma.InputError, match=says):
         Guarantees.of(**asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"l": 2},
+        {"l": "2"},
+        {"l": 1.0000000000000002, "diversity": "entropy"},
+        {"l": 2, "diversity": "recursive", "c": 5e-324},
+        {"t": 0},
+        {"t": 1},
+        {"t": "0.5"},
+    ],
+)
+def test_limits_themselves_may_be_asked_for(asked):
+    promise = Guarantees.of(**asked)
+    assert (promise.diversity is not None) == ("l" in asked)
+    assert (promise.closeness is not None) == ("t" in asked)
+    if promise.closeness is not None:
+        assert promise.closeness.t == float(asked["t"])
+    if promise.diversity is not None:
+        assert promise.diversity.l == float(asked["l"])
+        assert promise.diversity.c == asked.get("c")
 
 
 TABLE = pa.table(

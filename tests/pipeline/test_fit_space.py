@@ -18,6 +18,7 @@ from microagg.pipeline import turned_space
 from microagg.pipeline.column_stats import ColumnRequest, scan_chunk, settled
 from microagg.pipeline.fit_space import ScalingOptions, fit
 from microagg.pipeline.totals import Centres, Totals
+from microagg.release.settings import Settings
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import ThreadExecutor
 from microagg.table import encoder
@@ -207,3 +208,28 @@ def test_the_digest_is_that_of_the_whole(tmp_path: Path, size: int) -> None:
     passes = in_chunks(tmp_path, table, size, 30_000)
     runs = [run for chunk in passes.map_chunks("scanning", scan_chunk, []) for run in chunk.runs]
     assert digest_of_runs(table.column_names, 200_000, runs) == digest_of(table)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ScalingOptions("robust", room=10**8),
+        ScalingOptions("robust", cap=Settings.of(k=2, cap="tails=95%").cap, room=10**8),
+        ScalingOptions("zscore", cap=Settings.of(k=2, cap="tails=1%:99%").cap, room=10**8),
+    ],
+)
+def test_all_places_in_the_order_are_looked_up_in_the_same_pass(
+    tmp_path: Path, options: ScalingOptions
+) -> None:
+    """So few values are collected at once; a place that nobody asked for in time takes another."""
+    table, columns = random_table(5)
+    assert {"tails", "gappy", "one value"} <= {column.name for column in columns}
+    passes = in_chunks(tmp_path, table, 128, 90)
+    asked, scanned = [ColumnRequest.of(column) for column in columns], {}
+    for chunk in passes.map_chunks("scanning", scan_chunk, asked):
+        combine_named(scanned, chunk.columns)
+    variables, facts = settled(passes.map_chunks, asked, scanned)
+    counted: list[int] = []
+    passes.tell = lambda what, records: counted.append(records) if what == "counting" else None
+    fit(passes, variables, facts, options)
+    assert sum(counted) == table.num_rows

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -19,9 +20,12 @@ import small_blocks
 from beyond import asked, in_passes, table_of
 from failing import Failing, Killed
 from microagg.files.chunks import Source, is_in_parts, read_whole
+from microagg.files.columnar import parquet_folder
 from microagg.files.columnar.parquet_folder import as_target
 from microagg.files.commit.writing import clean_folder
 from microagg.pipeline.files import anonymize_file
+from microagg.pipeline.parquet_parts import PartsWriting
+from microagg.pipeline.spill_index import SpillFile, SpillIndex
 from microagg.studies.repeating import repeat_file
 
 SETTINGS = asked("mixed", keep=["id", "w"])
@@ -199,3 +203,35 @@ def test_a_full_disk_beyond_memory_leaves_nothing(
             with pytest.raises(ma.InputError, match=r"full|could not be written"):
                 in_passes_to(patch, source, f"{tmp_path}/out/", seed=8)
         assert all_files(tmp_path) == whole, name
+
+
+@pytest.mark.parametrize("size", [1, 4, 10, 49, 50, 51])
+@pytest.mark.parametrize("seed", range(6))
+def test_parts_have_the_rows_of_their_place_and_no_others(
+    monkeypatch: pytest.MonkeyPatch, seed: int, size: int
+) -> None:
+    """Each part names the buckets that hold its rows, and how many rows lie before them there."""
+    monkeypatch.setattr(parquet_folder, "RECORDS_IN_A_PART", size)
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(50, rng.dirichlet(np.ones(8) * 0.5))  # some buckets are empty
+    files = [
+        SpillFile(name, tuple((bucket, int(n)) for bucket, n in enumerate(some) if n))
+        for name, some in (("a", counts // 2), ("b", counts - counts // 2))
+    ]
+    pieces = SpillIndex(files)
+    plan = PartsWriting.of(pieces, 8, 50)
+    rows = np.repeat(np.arange(8), counts)  # the bucket of each row
+    bucket_of = {pieces.holding([bucket]): bucket for bucket in range(8) if counts[bucket]}
+    numbers, done = [], 0
+    for number, before, count, holdings in plan.tasks():
+        buckets = [bucket_of[holding] for holding in holdings if holding]
+        assert all(holding for holding in (holdings[0], holdings[-1]))
+        there = np.concatenate([np.repeat(bucket, counts[bucket]) for bucket in buckets])
+        assert 0 <= before < counts[buckets[0]]
+        assert there[before : before + count].tolist() == rows[done : done + count].tolist()
+        assert len(there) - before - count < counts[buckets[-1]]  # no bucket too many
+        numbers.append(number)
+        done += count
+        assert count == size or done == 50
+    assert done == 50
+    assert numbers == list(range(-(-50 // size)))

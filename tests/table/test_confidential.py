@@ -51,7 +51,15 @@ def test_a_matrix_of_floats_is_numbers_and_all_else_categories():
 
 
 @pytest.mark.parametrize(
-    "wrong", [np.zeros(3), np.zeros((4, 0)), np.array([0.0, np.nan, 1.0, 2.0])]
+    "wrong",
+    [
+        np.zeros(3),
+        np.zeros(5),
+        np.zeros((4, 0)),
+        np.zeros((4, 1, 1)),
+        np.array(1.0),
+        np.array([0.0, np.nan, 1.0, 2.0]),
+    ],
 )
 def test_what_does_not_fit_the_records_is_refused(wrong):
     with pytest.raises(InputError, match="confidential"):
