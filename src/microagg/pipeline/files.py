@@ -34,6 +34,7 @@ from microagg.pipeline.sources import path_of, read_for_settings, settings_for_f
 from microagg.pipeline.stores import StagedPaths, staged_paths
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
+from microagg.proposal.codes import warn_about
 from microagg.release.manifest import FORMAT
 from microagg.release.note_catalogue import make_note
 from microagg.release.release import Release
@@ -178,6 +179,7 @@ def anonymize_file(
             engine=engine,
             progress=progress,
         )
+    warn_about(release._averaged_codes)
     return replace(release, notes=(*release.notes, *paths.notes)) if paths.notes else release
 
 
