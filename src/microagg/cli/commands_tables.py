@@ -4,6 +4,7 @@ best, what no grouping can beat.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,12 +18,11 @@ from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
 from microagg.proposal.open_codes import settled
 from microagg.release.settings import OF_A_CELL, Settings
-from microagg.table.kind_parameters import column_settings
+from microagg.table.kind_parameters import MeaningOptions, column_settings
 from microagg.table.parameters import K
 
 STOPPED = 130
-MEANINGS = ("kinds", "nominal", "ordinal", "special", "na")
-"""The settings that say what the values of a column mean, whoever made the table."""
+MEANINGS = tuple(inspect.get_annotations(MeaningOptions))
 NOT_SHARED = (
     *OF_A_CELL,
     "identifier",
