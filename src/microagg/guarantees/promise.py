@@ -15,7 +15,7 @@ from microagg.guarantees.declared import DIVERSITY
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
-from microagg.guarantees.units import LARGEST_SHARE, Units
+from microagg.guarantees.units import Units
 from microagg.kernels.guarantee_tables import (
     NO_REQUIREMENTS,
     NO_TABLES,
@@ -325,13 +325,13 @@ def check_too_few_units(units: Units, name: str, n_units: int, largest: int, rec
     `n_units` is the number of units, exact only below the required number. `largest` is the number
     of records of the largest unit.
     """
-    if n_units < units.k:
+    if units.has_too_few(n_units):
         raise InputError(
             f"every class needs {units.k} different units, as many as k, but the whole "
             f"table has only {n_units} in column "
             f"{name!r}; ask for a smaller k or leave the unit out."
         )
-    if largest > LARGEST_SHARE * records:
+    if units.has_too_large(largest, records):
         raise InputError(
             f"no unit may have more than half of the records of a class, but one in "
             f"column {name!r} has "

@@ -10,7 +10,8 @@ import narwhals as nw
 import numpy as np
 
 from microagg.kernels import partial_sums, sums
-from microagg.measures.loss.sse import error_sums
+from microagg.measures.loss.mixed import have_one_record
+from microagg.measures.loss.sse import error_sums, percent_lost
 from microagg.release.measuring import is_released_as_numbers
 from microagg.table.aggregate import Aggregated
 from microagg.table.columns.matrix_values import values_of
@@ -103,10 +104,8 @@ class SpaceLoss:
         sse = sums.rounded(parts.sse[0], 0)
         if len(parts.sse) > 1:
             sse = _of_column(np.array([sums.rounded(part, 0) for part in parts.sse]))
-        il = _percent(sse, total)
-        if parts.one is not None:
-            il = min(il, 100.0)  # one record for all: all is lost, and no more than all
-        return SpaceLoss(il, sse, _percent(within, total))
+        il = percent_lost(sse, total, one_record=parts.one is not None)
+        return SpaceLoss(il, sse, percent_lost(within, total))
 
 
 def block_loss(
@@ -170,10 +169,11 @@ def _sum_of(terms: np.ndarray) -> np.ndarray:
 
 def _shared_record(cells: Cells) -> list[float | None] | None:
     """Return the cells that all records share, if they do: numbers, then special codes."""
-    values = np.where(np.isnan(cells.values), 0.0, cells.values)
-    codes = np.full(values.shape, NO_ATOM) if cells.atoms is None else cells.atoms
-    both = np.hstack([values, codes])
-    return both[0].tolist() if (both == both[:1]).all() else None
+    if not have_one_record(cells):
+        return None
+    first = cells.values[0]
+    codes = np.full(first.shape, NO_ATOM) if cells.atoms is None else cells.atoms[0]
+    return [*np.where(np.isnan(first), 0.0, first).tolist(), *codes.astype(float).tolist()]
 
 
 def _joined(parts: Sequence[np.ndarray]) -> float:
@@ -191,7 +191,3 @@ def _added(parts: Sequence[np.ndarray]) -> float:
 
 def _of_column(numbers: np.ndarray) -> float:
     return sums.rounded(sums.column_sums(numbers.reshape(-1, 1)), 0)
-
-
-def _percent(sse: float, sst: float) -> float:
-    return 100.0 * sse / sst if sst > 0.0 else 0.0

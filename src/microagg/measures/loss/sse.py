@@ -120,8 +120,7 @@ class LossBetween:
     def loss(self) -> dict[str, float]:
         """SSE and IL of all that was counted."""
         sse, sst = float(sums.rounded(self._sse, 0)), float(sums.rounded(self._sst, 0))
-        il = 100.0 * sse / sst if sst > 0.0 else 0.0
-        return {"IL": min(il, 100.0) if self._one_point else il, "SSE": sse}
+        return {"IL": percent_lost(sse, sst, one_record=self._one_point), "SSE": sse}
 
     def largest_share(self) -> float:
         """The largest part of the squared error that one group makes up."""
@@ -175,7 +174,19 @@ def share_of(groups: np.ndarray) -> float:
 def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
     everything = np.zeros(len(points), np.int32)
     sst = sums.squared_error(points, sums.group_means(points, everything, 1), everything)
-    return {"IL": 100.0 * sse / sst if sst > 0.0 else 0.0, "SSE": sse}
+    return {"IL": percent_lost(sse, sst), "SSE": sse}
+
+
+def percent_lost(sse: float, sst: float, *, one_record: bool = False) -> float:
+    """Return IL: the squared error in percent of the total; 0 where nothing varies.
+
+    With one released record for all, all is lost, and no more than all.
+
+    >>> percent_lost(1.0, 4.0), percent_lost(0.0, 0.0), percent_lost(4.1, 4.0, one_record=True)
+    (25.0, 0.0, 100.0)
+    """
+    percent = 100.0 * sse / sst if sst > 0.0 else 0.0
+    return min(percent, 100.0) if one_record else percent
 
 
 def _as_labels(labels: Any) -> np.ndarray:
