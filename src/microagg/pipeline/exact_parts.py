@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg.kernels import sums
+from microagg.measures.loss.loss_sums import percent_lost
 from microagg.measures.loss.number_sums import TERMS, NumberTotals
-from microagg.measures.loss.sse import percent_lost
 from microagg.measures.parts import ColumnLoss, PopulationChances
 from microagg.measures.risk.classes import ClassSizes
 from microagg.measures.risk.dominance import DominanceCounts
