@@ -41,6 +41,16 @@ def test_names_and_docstrings_are_conventional(name: str) -> None:
     assert not problems, "\n".join(problems)
 
 
+def test_tests_mirror_the_folders_of_the_source() -> None:
+    tests = Path(__file__).parent
+    ours, theirs = (
+        {path.name for path in folder.iterdir() if any(path.glob("*.py"))}
+        for folder in (tests, SOURCE)
+    )
+    assert ours - theirs == {"contract", "fuzz", "golden", "support"}
+    assert theirs <= ours
+
+
 def test_wrong_names_are_noticed() -> None:
     tree = ast.parse('"""What it is."""\ndef f(asked):\n    found = 1\n')
     assert [text.split(": ")[1] for text in wrong_names(tree)] == [
