@@ -11,7 +11,15 @@ from typing import Any, TypeVar, Unpack
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.guarantees.declared import DIVERSITY, EXACT, C, GuaranteeOptions, L, T
+from microagg.guarantees.declared import (
+    DIVERSITY,
+    EXACT,
+    NO_CONFIDENTIAL,
+    C,
+    GuaranteeOptions,
+    L,
+    T,
+)
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Guarantees
 from microagg.guarantees.suppression import (
@@ -154,9 +162,7 @@ def check(
     needed = (chosen_options[item.name] for item in (L, T, DIVERSITY, C))
     promise = Guarantees.of(*needed, units=None if belongs is None else k)
     if promise.is_about_values and not hidden:
-        raise InputError(
-            "l and t apply to confidential columns; name at least one with confidential."
-        )
+        raise InputError(NO_CONFIDENTIAL)
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *filter(None, [belongs])])))
     markers = parse_markers(suppressed)
     if markers:

@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 from microagg.table.declared import Declared
 from microagg.table.parameters import Choice, Flag
 
+NO_CONFIDENTIAL = "l and t apply to confidential columns; name at least one with confidential."
+
 
 @dataclass(frozen=True)
 class PartOfPromise(Declared):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.declared import DIVERSITY
+from microagg.guarantees.declared import DIVERSITY, NO_CONFIDENTIAL
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
@@ -144,9 +144,7 @@ class Guarantees:
         comes nearest to it.
         """
         if self.is_about_values and not attributes:
-            raise InputError(
-                "l and t apply to confidential columns; name at least one with confidential."
-            )
+            raise InputError(NO_CONFIDENTIAL)
         for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Guarantees(self.diversity).accept((attribute,))

@@ -62,6 +62,12 @@ RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] 
     ".json": (plain.to_json, plain.is_report),
 }
 """How a report is written, and how one that is there already is recognised."""
+UNREADABLE = "the file cannot be read back; nothing was written."
+OTHER_COLUMNS = "the file does not have the columns it should; nothing was written."
+OTHER_ORDER = (
+    "the file does not have its rows in the order it should, so that their units are not known; "
+    "nothing was written."
+)
 
 
 def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
@@ -83,10 +89,7 @@ def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) 
     class_in_file = np.empty(len(release.anonymity.sizes), written.labels.dtype)
     class_in_file[classes] = written.labels
     if not np.array_equal(class_in_file[classes], written.labels):
-        raise GuaranteeError(
-            "the file does not have its rows in the order it should, so that their units "
-            "are not known; nothing was written."
-        )
+        raise GuaranteeError(OTHER_ORDER)
     return release._units.of_records(rows)
 
 
@@ -140,9 +143,9 @@ def _read_back(release: Release, part: Path, options: dict[str, Any]) -> pa.Tabl
     try:
         written = read_written(part, release._arrow.schema, **options)
     except InputError:
-        raise GuaranteeError("the file cannot be read back; nothing was written.") from None
+        raise GuaranteeError(UNREADABLE) from None
     if written.column_names != release._arrow.column_names:
-        raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+        raise GuaranteeError(OTHER_COLUMNS)
     return written
 
 
