@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,3 +139,50 @@ def test_lines_of_prose_are_short() -> None:
     ]
     assert not problems, "\n".join(problems)
     assert list(long_prose(f"{'x' * 101}\n| {'x' * 101}\n```\n{'x' * 101}\n```\n")) == [1]
+
+
+DECLARATIONS = ("methods", "measures", "note_entries.py", "note_entries_files.py")
+"""Modules of entries that say each for itself where it comes from and what it means."""
+
+
+def texts_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module that are no docstrings, without what f-strings put in."""
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            skipped.add(id(node.value))
+        if isinstance(node, ast.JoinedStr):
+            skipped.update(id(part) for part in node.values)
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def repeated_sentences(trees: list[ast.Module]) -> list[str]:
+    texts = [text.strip() for tree in trees for text in texts_of(tree)]
+    counts = collections.Counter(text for text in texts if len(text) >= 50 and " " in text)
+    return [text for text, count in counts.items() if count > 1]
+
+
+def test_no_sentence_stands_in_two_places() -> None:
+    alone = ("verify_bound.py", "verify_release.py")  # copied alone, they share nothing
+    trees = [
+        tree
+        for name in PARTS
+        if name not in alone
+        for path, tree in modules(name)
+        if not set(DECLARATIONS) & {*path.parts}
+    ]
+    assert not repeated_sentences(trees)
+
+
+def test_repeated_sentences_are_noticed() -> None:
+    sentence = "the table has no records at all; there is nothing to protect."
+    trees = [ast.parse(f'"""{sentence}"""\nA = "{sentence}"'), ast.parse(f"B = {sentence!r}")]
+    assert repeated_sentences(trees[:1]) == []
+    assert repeated_sentences(trees) == [sentence]
