@@ -103,7 +103,7 @@ def _column_options_in(options: dict[str, Any]) -> ColumnSettings:
 def _check_what_differs(options: dict[str, Any]) -> None:
     """Raise if an option that differs between cells is set for all of them."""
     for name in options:
-        if name in OF_A_CELL or name not in Settings.parameters():
+        if name in OF_A_CELL:
             raise InputError(f"{name} cannot be set for all releases of a comparison.")
 
 
