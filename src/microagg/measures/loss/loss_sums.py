@@ -68,8 +68,8 @@ class LossSums(Reduction):
     @property
     def squared_error(self) -> float:
         """SSE of the released values."""
-        each = [sums.rounded(part, 0) for part in self.sse]
-        return each[0] if len(each) == 1 else sums.rounded(_sum_of(np.array(each)), 0)
+        columns = [sums.rounded(part, 0) for part in self.sse]
+        return columns[0] if len(columns) == 1 else sums.rounded(_sum_of(np.array(columns)), 0)
 
     def error_within(self, space: Space) -> float:
         """Squared distances to the means of groups."""
