@@ -49,8 +49,10 @@ def problems_of(name: str, function: Callable[..., Any], expected: list[str]) ->
         f"{name} has no section {section}" for section in expected if section not in present
     )
     if "Parameters" in present:
-        missing = set(parameters_of(function)) - documented(text)
+        accepted, described = set(parameters_of(function)), documented(text)
+        missing, unknown = accepted - described, described - accepted
         yield from (f"{name} does not describe {parameter}" for parameter in sorted(missing))
+        yield from (f"{name} does not take {parameter}" for parameter in sorted(unknown))
 
 
 def expected_of(function: Callable[..., Any]) -> list[str]:
@@ -111,8 +113,8 @@ def test_a_missing_section_and_parameter_are_noticed() -> None:
 
         Parameters
         ----------
-        first : int
-            A number.
+        first, third : int
+            Numbers.
 
         Returns
         -------
@@ -124,4 +126,5 @@ def test_a_missing_section_and_parameter_are_noticed() -> None:
 
     assert list(problems_of("add", add, expected_of(add))) == [
         "add has no section Raises", "add has no section Examples", "add does not describe second",
+        "add does not take third",
     ]  # fmt: skip

@@ -76,7 +76,7 @@ def release_once(source: Path, target: Path, report: Path | None, *, count: bool
     """Make one release in this process and tell what it took; with `count`, how often things are
     computed.
     """
-    anonymize_file = _anonymize_file()
+    anonymize_file = importlib.import_module("microagg").anonymize_file
     calls: collections.Counter[str] = collections.Counter()
 
     def note(frame: Any, event: str, _: Any) -> None:
@@ -107,18 +107,6 @@ def release_once(source: Path, target: Path, report: Path | None, *, count: bool
         "peak": peak,
         "counts": {name: calls[name] for name in COUNTED},
     }
-
-
-def _anonymize_file() -> Any:
-    for room in (
-        "microagg.pipeline.files",
-        "microagg.release.release",
-    ):  # the second in packages of older commits
-        try:
-            return importlib.import_module(room).anonymize_file
-        except (ImportError, AttributeError):
-            continue
-    raise ImportError("this package has no anonymize_file")
 
 
 def _cpu_seconds() -> float:

@@ -246,7 +246,7 @@ def test_a_format_read_and_written_as_a_whole_is_refused_out_of_core(
 
 
 SETTING = """
-import json, sys
+import inspect, json, sys
 from pathlib import Path
 import made_up_setting
 made_up_setting.install()
@@ -267,11 +267,16 @@ found = {"schema": settings_schema()["properties"]["purpose"]}
 def release_as(name, **more):
     target = Path(name).absolute() / "out.parquet"
     target.parent.mkdir()
-    release = anonymize_file("in.parquet", target, purpose="teaching", **more, **settings)
+    report = target.with_name("report.json")
+    release = anonymize_file(
+        "in.parquet", target, report=report, purpose="teaching", **more, **settings
+    )
     assert isinstance(release, OnDiskRelease) is (name != "memory")
     for kind in ("public", "internal"):
         manifest = json.loads(Path(f"{target}.{kind}.json").read_text())
         found[f"{name} {kind}"] = manifest["settings"]["purpose"]
+        text = report.with_suffix(f".{kind}.json").read_text()
+        found[f"{name} {kind} report"] = "teaching" if "teaching" in text else "not there"
 
 
 release_as("memory")
@@ -280,6 +285,9 @@ with cluster(1, 2, preload=["made_up_setting_worker"]) as client:
     release_as("dask", engine=client)
 table = {"age": [30, 31, 32, 33]}
 found["python"] = ma.anonymize(table, 2, quasi="age", purpose="teaching").settings.purpose
+compared = ma.compare(table, ks=2, methods=["mdav"], purpose="teaching")
+found["compare"] = "teaching" if compared.rows[0].k_anonymous else compared.rows[0].error
+found["signature"] = str(inspect.signature(ma.compare).parameters["purpose"].default)
 print(json.dumps(found))
 """
 
@@ -294,8 +302,9 @@ def test_a_setting(source: Path) -> None:
     schema = found.pop("schema")
     assert schema["enum"] == ["research", "teaching"]
     assert schema["description"] == "What the release is for."
-    assert set(found.values()) == {"teaching"}
-    assert len(found) == 7
+    assert found.pop("signature") == "research"
+    assert set(found.values()) == {"teaching"}, found
+    assert len(found) == 14
     register = "import made_up_setting; made_up_setting.install()"
     done = command_line(source.parent, register, "anonymize", "--help")
     assert "--purpose" in done.out, done

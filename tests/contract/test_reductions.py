@@ -20,6 +20,7 @@ import microagg.release
 import microagg.table
 import microagg.table.columns
 from microagg.kernels import sums
+from microagg.measures.loss.loss_sums import LossSums
 from microagg.pipeline.class_stats import (
     ClassStats,
     ClassStatsSpec,
@@ -34,7 +35,6 @@ from microagg.pipeline.column_stats import (
     NumberFacts,
 )
 from microagg.pipeline.distinct_values import DistinctValues
-from microagg.pipeline.loss import LossSums
 from microagg.pipeline.spill_index import Holding, SpillFile, SpillIndex
 from microagg.pipeline.strata_plan import StrataCounts
 from microagg.pipeline.term_sums import Term, TermSums

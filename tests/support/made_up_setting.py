@@ -1,4 +1,4 @@
-"""A made-up setting, as a contributor would add it: one field, one line in a signature.
+"""A made-up setting, as a contributor would add it: one field, one line in two signatures.
 
 `install` changes the source of these two modules while they are imported, in a process of its own.
 """
@@ -19,12 +19,14 @@ FIELD = """    purpose: str = declared(
 """
 EDITS = {
     "microagg.release.settings": (
-        "    rest: str = declared(REST, Group.ROLES, public=False)\n",
-        FIELD,
+        ("    rest: str = declared(REST, Group.ROLES, public=False)\n", FIELD),
+        ("    rest: str\n", "    purpose: str\n    rest: str\n"),
     ),
     "microagg.pipeline.anonymize": (
-        '    rest: str = "error",\n',
-        '    purpose: str = "research",\n    rest: str = "error",\n',
+        (
+            '    rest: str = "error",\n',
+            '    purpose: str = "research",\n    rest: str = "error",\n',
+        ),
     ),
 }
 
@@ -35,11 +37,12 @@ class EditedLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> Any:
         """Return the code of the edited source, never what was compiled before."""
         path = self.get_filename(fullname)
-        before, after = EDITS[fullname]
         source = self.get_data(path).decode("utf-8")
-        if source.count(before) != 1:
-            raise AssertionError(f"{fullname} no longer has the line that the recipe names")
-        return self.source_to_code(source.replace(before, after).encode("utf-8"), path)
+        for before, after in EDITS[fullname]:
+            if source.count(before) != 1:
+                raise AssertionError(f"{fullname} no longer has the line that the recipe names")
+            source = source.replace(before, after)
+        return self.source_to_code(source.encode("utf-8"), path)
 
 
 class EditedModules(importlib.abc.MetaPathFinder):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.app import AsJson, CommandWithPanels, answer, app
+from microagg.cli.option_types import Known
 from microagg.cli.options import names_in, reading_options_in, takes_settings
 from microagg.cli.watching import watch
 from microagg.files.formats import known_suffixes
@@ -20,10 +21,7 @@ from microagg.release.settings import Settings
 def attack(
     source: Annotated[Path, typer.Argument(help=f"The confidential table: {known_suffixes()}.")],
     typed_options: dict[str, Any],
-    known: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
-    ] = None,
+    known: Known = None,
     control_share: Annotated[
         float, typer.Option(help="Share of the records left out as control group.")
     ] = 0.2,

@@ -128,12 +128,7 @@ def _propose_instead(
 @app.command(cls=CommandWithPanels)
 @takes_settings("na", "reading")
 def propose(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help=f"The confidential table: {known_suffixes()}; - for csv on standard input."
-        ),
-    ],
+    source: Source,
     typed_options: dict[str, Any],
     k: Annotated[str, typer.Option("--k", "-k", help=K.help)] = "5",
     nominal: Annotated[

@@ -4,6 +4,7 @@ best, what no grouping can beat.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,18 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from microagg.cli.app import AsJson, CommandWithPanels, Dask, answer, app
+from microagg.cli.option_types import Known
 from microagg.cli.options import NO_K, names_in, reading_options_in, takes_settings
 from microagg.cli.watching import watch
 from microagg.errors import InputError
 from microagg.files.formats import known_suffixes
 from microagg.proposal.open_codes import settled
 from microagg.release.settings import OF_A_CELL, Settings
-from microagg.table.kind_parameters import column_settings
+from microagg.table.kind_parameters import MeaningOptions, column_settings
 from microagg.table.parameters import K
 
 STOPPED = 130
-MEANINGS = ("kinds", "nominal", "ordinal", "special", "na")
-"""The settings that say what the values of a column mean, whoever made the table."""
+MEANINGS = tuple(inspect.get_annotations(MeaningOptions))
 NOT_SHARED = (
     *OF_A_CELL,
     "identifier",
@@ -120,10 +121,7 @@ def assess(
             help="Match records by this column of both tables; by row order if not given."
         ),
     ] = None,
-    known: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
-    ] = None,
+    known: Known = None,
     k: Annotated[
         str | None, typer.Option("--k", "-k", help="The k that the release is expected to have.")
     ] = None,
@@ -180,10 +178,7 @@ def compare(
             help="Method names, with parameters as in v-mdav:gamma=0.2; all methods if not given."
         ),
     ] = None,
-    known: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
-    ] = None,
+    known: Known = None,
     loss: Annotated[str, typer.Option(help="Loss measure for the map.")] = "il",
     risk: Annotated[str, typer.Option(help="Risk measure for the map.")] = "linkage",
     seeds: Annotated[int, typer.Option(help="How many times to run each randomised method.")] = 1,

@@ -29,6 +29,10 @@ Resume = Annotated[
     bool,
     typer.Option("--resume", help="Continue a killed large-table run from its finished blocks."),
 ]
+Known = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns that an intruder knows; all of --quasi if not given."),
+]
 Source = Annotated[
     Path,
     typer.Argument(

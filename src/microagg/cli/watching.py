@@ -10,9 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from microagg.cli.options import as_option
-from microagg.errors import ClusterWarning, MicroaggError, ReadingWarning, SavingWarning
+from microagg.errors import (
+    ClusterWarning,
+    CodesWarning,
+    MicroaggError,
+    ReadingWarning,
+    SavingWarning,
+)
 from microagg.sentences import rendered
 
+SHOWN = (SavingWarning, ReadingWarning, ClusterWarning, CodesWarning)
+"""Warnings that a command shows as notes."""
 _before: dict[Path, object] = {}
 _verified: set[Path] = set()
 
@@ -58,7 +66,7 @@ def what_was_written() -> str:
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Warnings about files and clusters become sentences on standard error."""
+    """Warnings about files, codes and clusters become sentences on standard error."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
         shown: set[str] = set()  # a file may be read more than once
@@ -66,7 +74,7 @@ def warnings_as_notes() -> Iterator[None]:
         def show(
             message: Warning | str, category: type[Warning], *location: Any, **more: Any
         ) -> None:
-            if issubclass(category, SavingWarning | ReadingWarning | ClusterWarning):
+            if issubclass(category, SHOWN):
                 from microagg.formatting import printable
 
                 note = f"note: {printable(rendered(message, as_option))}."
@@ -77,9 +85,8 @@ def warnings_as_notes() -> Iterator[None]:
                 usual(message, category, *location, **more)
 
         warnings.showwarning = show
-        warnings.simplefilter("always", SavingWarning)
-        warnings.simplefilter("always", ReadingWarning)
-        warnings.simplefilter("always", ClusterWarning)
+        for category in SHOWN:
+            warnings.simplefilter("always", category)
         yield
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from microagg.errors import InputError
@@ -16,6 +16,7 @@ from microagg.estimator.containers import container_like, is_frame, open_input
 from microagg.estimator.groups import ReleasedGroups
 from microagg.estimator.merge_equal import equal_rows_together
 from microagg.estimator.rows import UNKNOWN, KnownRows, new_salt, row_digests
+from microagg.estimator.settings import check_gaps, settings_of
 from microagg.guarantees.k import verify
 from microagg.pipeline.aggregation import released_frame
 from microagg.pipeline.run_method import problem_with, run_method
@@ -33,14 +34,11 @@ from microagg.release.true_values import (
     single_categories,
 )
 from microagg.release.weighting import weighted, weighting_of
-from microagg.sentences import Assignment, sentence
 from microagg.table.aggregate import aggregated
-from microagg.table.aggregates import coarse_columns
 from microagg.table.columns.frames import column_facts, to_arrow
 from microagg.table.columns.used_categories import of_used_values
 from microagg.table.confidential import Attribute
 from microagg.table.encoder import Space
-from microagg.table.patterns import expand_names
 from microagg.table.schema import Role, assign_roles
 from microagg.table.variable import Cells, missing_cells
 
@@ -209,7 +207,7 @@ special, na, precision, accept_risk, exact : optional
         """
         table = self._checked(X, reset=True)
         frame = open_input(table)
-        settings = self._settings(frame.columns)
+        settings = settings_of(self, inspect.signature(Microaggregator).parameters, frame.columns)
         if len(frame) < settings.k:
             raise InputError(
                 f"there are fewer rows (n_samples = {len(frame)}) than k = {settings.k}; "
@@ -338,51 +336,6 @@ special, na, precision, accept_risk, exact : optional
         row = np.unique(digests, return_inverse=True)[1].reshape(-1)
         return repair(problem, equal_rows_together(result.labels, row, points, settings.k))
 
-    def _settings(self, names: Sequence[str]) -> Settings:
-        """Return the settings, validated as in `ma.anonymize`."""
-        if self.missing == "drop":
-            raise InputError(
-                "missing='drop' would leave rows out, which a transformer cannot; say "
-                "'group' or 'error'."
-            )
-        arguments = {
-            name: getattr(self, name) for name in _SETTINGS if getattr(self, name) is not None
-        }
-        params = dict(self.params or {})
-        settings = Settings.of(**arguments, params=params, seed=self._seed())
-        hidden = expand_names(settings.confidential, names, "confidential")
-        quasi = [name for name in names if name not in (*hidden, settings.weight)]
-        settings = settings.but(quasi=quasi, confidential=hidden)
-        if settings.weight_becomes == "drop":
-            raise InputError(
-                "a transformer gives back all columns; let the weight become its mean, or keep it."
-            )
-        if (
-            "effort" in {parameter.name for parameter in settings.chosen_method.parameters}
-            and "effort" not in params
-        ):
-            settings = settings.but(effort="quick" if self.effort is None else self.effort)
-        elif self.effort is not None:
-            settings = settings.but(effort=self.effort)  # which says why not
-        if settings.chosen_method.scope != "record":
-            raise InputError(
-                f"method {settings.method} groups each column on its own, so rows have no "
-                f"group; choose another method."
-            )
-        if coarse := coarse_columns(settings.aggregates):
-            raise InputError(
-                f"column {coarse[0]!r} would become ranges or ancestors, which are no "
-                f"values; choose another aggregate."
-            )
-        return settings.resolved()
-
-    def _seed(self) -> int | None:
-        if self.random_state is None:
-            return None
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
@@ -390,49 +343,6 @@ special, na, precision, accept_risk, exact : optional
         tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-_SETTINGS = (
-    "k",
-    "method",
-    "refine",
-    "scale",
-    "kinds",
-    "nominal",
-    "ordinal",
-    "importance",
-    "aggregate",
-    "hierarchy",
-    "missing",
-    "special",
-    "na",
-    "precision",
-    "accept_risk",
-    "confidential",
-    "weight",
-    "l",
-    "t",
-    "diversity",
-    "c",
-    "exact",
-)
-"""Parameters that are settings of a release under the same name."""
-
-
-def check_gaps(settings: Settings, gaps: np.ndarray, names: Sequence[str]) -> None:
-    """Refuse missing cells where the settings do.
-
-    >>> check_gaps(Settings.of(k=2), np.array([[True]]), ["age"])
-    """
-    if settings.missing == "error" and gaps.any():
-        row, column = np.argwhere(gaps)[0]
-        raise InputError(
-            sentence(
-                f"column {names[column]!r}, row {row + 1}: missing value; fill it in, or say ",
-                Assignment("missing", "group"),
-                ".",
-            )
-        )
 
 
 def _one_row_each(released: nw.DataFrame[Any], labels: np.ndarray) -> nw.DataFrame[Any]:

@@ -20,6 +20,7 @@ from microagg.files.formats import format_of
 from microagg.files.stores.locations import Url, parse_location, to_read
 from microagg.table.columns.arrow import names_within, without_runs
 
+NO_PART = "{!r} is no parquet file; parts of a table are parquet files."
 AT_ONCE = 1 << 16  # records that are unpacked at a time
 READ_IN_PIECES = ("parquet", "Arrow")
 
@@ -159,9 +160,7 @@ def files_of(path: str | Path | Url) -> list[Any]:
             raise InputError(f"there is no file {str(path)!r}; check the path.")
     for file in files:
         if not file.is_file() or format_of(file).name != "parquet":
-            raise InputError(
-                f"{str(file)!r} is no parquet file; parts of a table are parquet files."
-            )
+            raise InputError(NO_PART.format(str(file)))
     return sorted(files)
 
 
@@ -174,9 +173,7 @@ def _files_in_store(url: Url) -> list[Url]:
             files = [file for file in files if file.name.lower().endswith(".parquet")]
         for file in files:
             if format_of(file).name != "parquet":
-                raise InputError(
-                    f"{str(file)!r} is no parquet file; parts of a table are parquet files."
-                )
+                raise InputError(NO_PART.format(str(file)))
     if not files:
         raise InputError(f"there is no file {str(url)!r}; check the address.")
     return files

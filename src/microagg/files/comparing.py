@@ -13,6 +13,8 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text, of_plain_type
 from microagg.table.columns.labels import labels_of
 
+OTHER_VALUES = "the file does not give back the values of column {!r}; nothing was written."
+
 
 def check_altered(
     written: pa.Table,
@@ -33,10 +35,7 @@ def check_altered(
         column = of_plain_type(column_of(field.name))
         expected = as_read_back(field, column, format)
         if not same_values(written.column(field.name), expected):
-            raise GuaranteeError(
-                f"the file does not give back the values of column {field.name!r}; "
-                f"nothing was written."
-            )
+            raise GuaranteeError(OTHER_VALUES.format(field.name))
         if format.holds is None:
             continue
         held, labels = (

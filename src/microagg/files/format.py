@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 RECORDS_IN_A_PIECE = 1 << 18
+EMPTY = "{!r} is empty; it needs columns and at least one record."
 """Records in each piece of a file that is written in pieces: what a reader of pieces keeps in
 memory.
 """

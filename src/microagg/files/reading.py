@@ -59,6 +59,8 @@ from microagg.table.columns.text_types import TextType, text_type_of
 from microagg.table.schema import ColumnSettings, check_duplicates
 
 _log = logging.getLogger(__name__)  # steps and numbers, never a value of the data
+
+NOT_READABLE = "{!r} cannot be read; check the path and its permissions."
 MISSING = r"(?i)^\s*(|na|n/a|nan|null|none|\.|-|#n/a)\s*$"
 
 
@@ -235,9 +237,7 @@ def check_unreadable(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"there is no file {str(path)!r}; check the path.") from None
     except (OSError, ValueError):  # no permission, a loop of links, a name that no file can have
-        raise InputError(
-            f"{str(path)!r} cannot be read; check the path and its permissions."
-        ) from None
+        raise InputError(NOT_READABLE.format(str(path))) from None
     if not stat.S_ISREG(mode):
         raise InputError(f"{str(path)!r} is not a file; name a {known_names()} file.")
 

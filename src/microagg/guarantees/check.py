@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import pyarrow as pa
 
 from microagg.errors import InputError
-from microagg.guarantees.declared import EXACT
+from microagg.guarantees.declared import (
+    DIVERSITY,
+    EXACT,
+    NO_CONFIDENTIAL,
+    C,
+    GuaranteeOptions,
+    L,
+    T,
+)
 from microagg.guarantees.k import Anonymity, anonymity
 from microagg.guarantees.promise import Guarantees
 from microagg.guarantees.suppression import (
@@ -23,7 +32,8 @@ from microagg.guarantees.suppression import (
 from microagg.table.columns.frames import open_frame, to_arrow
 from microagg.table.columns.labels import as_labels_say
 from microagg.table.confidential import attributes_of, units_of
-from microagg.table.kind_parameters import column_settings
+from microagg.table.keyword_options import takes_options
+from microagg.table.kind_parameters import OF_COLUMNS, MeaningOptions, column_settings
 from microagg.table.name_parameters import ColumnName, Names
 from microagg.table.parameters import K
 from microagg.table.patterns import expand_names
@@ -47,7 +57,16 @@ def _in_either_order(check: Checked) -> Checked:
     return call  # pyright: ignore[reportReturnType]
 
 
+class CheckOptions(GuaranteeOptions, MeaningOptions, total=False):
+    """Keywords of `check` that `anonymize` has, too."""
+
+
+_MEANINGS = [item for item in OF_COLUMNS if item.name in inspect.get_annotations(MeaningOptions)]
+_DECLARED = {item.name: item for item in (L, T, DIVERSITY, C, EXACT, *_MEANINGS)}
+
+
 @_in_either_order
+@takes_options(CheckOptions, _DECLARED)
 def check(
     table: Any,
     quasi: Sequence[str] | str,
@@ -55,18 +74,9 @@ def check(
     confidential: Sequence[str] | str = (),
     *,
     unit: str | int | None = None,
-    l: float | None = None,
-    t: float | None = None,
-    diversity: str = "distinct",
-    c: float | None = None,
-    exact: bool = False,
-    kinds: Mapping[str, str] | None = None,
-    nominal: Sequence[str] | str = (),
-    ordinal: Mapping[str, Any] | Sequence[str] | str | None = None,
     stratum: Sequence[str] | str = (),
-    special: Mapping[str, Any] | None = None,
-    na: Sequence[Any] | str = (),
     suppressed: Sequence[str] | str = (),
+    **options: Unpack[CheckOptions],
 ) -> Anonymity:
     """Check whether a table is k-anonymous, l-diverse and t-close, and return its classes.
 
@@ -141,18 +151,18 @@ def check(
     names, strata, hidden, belongs = _columns_of(
         frame.columns, quasi=quasi, stratum=stratum, confidential=confidential, unit=unit
     )
-    column_options = column_settings(
-        kinds=kinds, nominal=nominal, ordinal=ordinal, special=special, na=na
-    )
+    chosen_options: dict[str, Any] = {
+        name: options.get(name, item.default) for name, item in _DECLARED.items()
+    }
+    column_options = column_settings(**{item.name: chosen_options[item.name] for item in _MEANINGS})
     _check_known(frame.columns, *column_options.kinds, *column_options.special)
     column_options = as_labels_say(column_options, frame.to_native())
     names += strata
     k = K.parse(k)
-    promise = Guarantees.of(l, t, diversity, c, units=None if belongs is None else k)
+    needed = (chosen_options[item.name] for item in (L, T, DIVERSITY, C))
+    promise = Guarantees.of(*needed, units=None if belongs is None else k)
     if promise.is_about_values and not hidden:
-        raise InputError(
-            "l and t apply to confidential columns; name at least one with confidential."
-        )
+        raise InputError(NO_CONFIDENTIAL)
     chosen = to_arrow(frame.select(*dict.fromkeys([*names, *hidden, *filter(None, [belongs])])))
     markers = parse_markers(suppressed)
     if markers:
@@ -167,7 +177,7 @@ def check(
     attributes = attributes_of(
         chosen,
         hidden,
-        exact=EXACT.parse(exact),
+        exact=EXACT.parse(chosen_options["exact"]),
         kinds=column_options.kinds,
         ordinal=column_options.levels,
         special=column_options.special,

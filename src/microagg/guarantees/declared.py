@@ -5,10 +5,12 @@ once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from microagg.table.declared import Declared
 from microagg.table.parameters import Choice, Flag
+
+NO_CONFIDENTIAL = "l and t apply to confidential columns; name at least one with confidential."
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,13 @@ EXACT = Flag(
     "and numbers go by their value.",
 )
 C = PartOfPromise("c", "The factor c of recursive diversity.", "number greater than 0")
+
+
+class GuaranteeOptions(TypedDict, total=False):
+    """Keywords of guarantees on confidential columns."""
+
+    l: float | None
+    t: float | None
+    diversity: str
+    c: float | None
+    exact: bool

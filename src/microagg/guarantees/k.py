@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from microagg.guarantees.promise import Finding
     from microagg.guarantees.suppression import Suppression
 
+LOST_RECORDS = (
+    "the output has lost or gained records; nothing was written. This is a bug: report it."
+)
+TOO_SMALL = (
+    "the output is not {}-anonymous: {} of its {} classes are too small; nothing was written."
+)
+
 
 @dataclass(frozen=True)
 class Anonymity:
@@ -165,16 +172,10 @@ def verify(
     The returned classes are those of the combinations.
     """
     if table.num_rows != records:
-        raise GuaranteeError(
-            "the output has lost or gained records; nothing was written. This is a bug: report it."
-        )
+        raise GuaranteeError(LOST_RECORDS)
     combined = anonymity(table, quasi, k)
     promised = (anonymity(table, [name], k) for name in quasi) if scope == "column" else (combined,)
     for classes in promised:
         if not classes.holds:
-            raise GuaranteeError(
-                f"the output is not {k}-anonymous: {len(classes.failing)} of its "
-                f"{len(classes.sizes)} classes are too "
-                "small; nothing was written."
-            )
+            raise GuaranteeError(TOO_SMALL.format(k, len(classes.failing), len(classes.sizes)))
     return replace(combined, scope=scope)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from microagg.errors import GuaranteeError, InputError
-from microagg.guarantees.declared import DIVERSITY
+from microagg.guarantees.declared import DIVERSITY, NO_CONFIDENTIAL
 from microagg.guarantees.l import Diversity
 from microagg.guarantees.t import Closeness
 from microagg.guarantees.tally import Tally, tally
-from microagg.guarantees.units import LARGEST_SHARE, Units
+from microagg.guarantees.units import Units
 from microagg.kernels.guarantee_tables import (
     NO_REQUIREMENTS,
     NO_TABLES,
@@ -144,9 +144,7 @@ class Guarantees:
         comes nearest to it.
         """
         if self.is_about_values and not attributes:
-            raise InputError(
-                "l and t apply to confidential columns; name at least one with confidential."
-            )
+            raise InputError(NO_CONFIDENTIAL)
         for attribute in attributes if self.diversity is not None else ():
             records = np.arange(len(attribute.values), dtype=np.int32)
             accept = Guarantees(self.diversity).accept((attribute,))
@@ -325,13 +323,13 @@ def check_too_few_units(units: Units, name: str, n_units: int, largest: int, rec
     `n_units` is the number of units, exact only below the required number. `largest` is the number
     of records of the largest unit.
     """
-    if n_units < units.k:
+    if units.has_too_few(n_units):
         raise InputError(
             f"every class needs {units.k} different units, as many as k, but the whole "
             f"table has only {n_units} in column "
             f"{name!r}; ask for a smaller k or leave the unit out."
         )
-    if largest > LARGEST_SHARE * records:
+    if units.has_too_large(largest, records):
         raise InputError(
             f"no unit may have more than half of the records of a class, but one in "
             f"column {name!r} has "

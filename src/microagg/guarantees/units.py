@@ -17,6 +17,7 @@ at most half of a records and half of b has at most half of a + b.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class Units:
 
     def shares(self, counts: Tally) -> np.ndarray:
         """The share of each class's records that its largest unit has."""
-        return np.maximum.reduceat(counts.amounts, counts.starts) / counts.sizes
+        return self._largest(counts) / counts.sizes
 
     def kept(self, counts: Tally) -> np.ndarray:
         """Return a mask of the classes with enough units, none too large. Counts are integers, so a
@@ -71,13 +72,24 @@ class Units:
         """
         return ~self.too_few(counts) & ~self.too_large(counts)
 
+    def has_too_few(self, different: Any) -> Any:
+        """Check if so many different units are too few; an array is checked entry by entry."""
+        return different < self.k
+
+    def has_too_large(self, largest: Any, records: Any) -> Any:
+        """Check if a unit with so many of some records is too large; arrays entry by entry."""
+        return largest > LARGEST_SHARE * records
+
     def too_few(self, counts: Tally) -> np.ndarray:
         """Return a mask of the classes with too few units."""
-        return self.reached(counts) < self.k
+        return self.has_too_few(self.reached(counts))
 
     def too_large(self, counts: Tally) -> np.ndarray:
         """Return a mask of the classes of which one unit has more than half."""
-        return self.shares(counts) > LARGEST_SHARE
+        return self.has_too_large(self._largest(counts), counts.sizes)
+
+    def _largest(self, counts: Tally) -> np.ndarray:
+        return np.maximum.reduceat(counts.amounts, counts.starts)
 
     def ask(self, requirements: np.ndarray) -> None:
         """Write the requirement into the vector that the kernel reads."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from microagg.errors import CodesWarning
 from microagg.pipeline.in_memory import protect
 from microagg.pipeline.sources import is_open_file, is_path, read_source
 from microagg.problem.problem import Progress
-from microagg.proposal.codes import warning_about
+from microagg.proposal.codes import warn_about
 from microagg.release.release import Release
 from microagg.release.selecting import names_of_selectors
 from microagg.release.setting_arguments import settings_from
@@ -217,18 +215,16 @@ def anonymize(
     >>> release.table.column("age").to_pylist()
     [31, 31, 62, 62]
     """
-    arguments = dict(locals())
+    opened, file, chosen = _opened(table, dict(locals()))
+    release = protect(opened, chosen, file=file, threads=threads, progress=progress)
+    warn_about(release._averaged_codes)
+    return release
+
+
+def _opened(table: Any, arguments: Mapping[str, Any]) -> tuple[Any, str | None, Settings]:
+    """Return the table, the name of the file that it was read from, and its settings."""
     if is_path(table) or is_open_file(table):
         settings = settings_from(arguments).resolved()
-        table, file = read_source(table, settings)
-        return _warned(protect(table, settings, file=file, threads=threads, progress=progress))
-    chosen = settings_from(names_of_selectors(arguments, lambda: open_frame(table))).resolved()
-    return _warned(protect(table, chosen, threads=threads, progress=progress))
-
-
-def _warned(release: Release) -> Release:
-    """Return a release, and warn if whole numbers that look like codes were averaged."""
-    codes = release._averaged_codes
-    if codes:
-        warnings.warn(warning_about(codes), CodesWarning, stacklevel=3)
-    return release
+        return *read_source(table, settings), settings
+    names = names_of_selectors(arguments, lambda: open_frame(table))
+    return table, None, settings_from(names).resolved()

@@ -56,6 +56,8 @@ from microagg.runtime.tasks import read_spilled
 A_JUDGED_RECORD = 64
 """Bytes that a record takes while it is asked whether leaves keep a promise, about."""
 
+ONE_BLOCK = "the table is one block, and worked on in memory."
+
 
 @dataclass(frozen=True)
 class SearchEnd:

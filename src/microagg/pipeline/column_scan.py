@@ -22,6 +22,7 @@ from microagg.pipeline.fit_space import FittedSpace
 from microagg.pipeline.value_counts import ValueHistogram
 from microagg.release.cells import refusal_of_gaps
 from microagg.release.settings import Settings
+from microagg.release.weighting import NO_NUMBERS
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.column_aggregate import WholeTable
 from microagg.table.columns.column_encoding import ColumnEncoding
@@ -150,9 +151,7 @@ def _known_of(column: ColumnScan) -> ColumnContext:
 
 def _check_no_numbers(column: Column) -> None:
     if column.kind is not Kind.NUMERIC:
-        raise InputError(
-            f"the weight {column.name!r} does not hold numbers; weights are numbers above 0."
-        )
+        raise InputError(NO_NUMBERS.format(column.name))
 
 
 def _weight_of(
@@ -164,9 +163,7 @@ def _weight_of(
 ) -> Weight:
     """The weights, if they are numbers above 0."""
     if column.unit or not isinstance(facts, NumberFacts):
-        raise InputError(
-            f"the weight {schema_column.name!r} does not hold numbers; weights are numbers above 0."
-        )
+        raise InputError(NO_NUMBERS.format(schema_column.name))
     least = facts.least + float(column.origin)
     what = "is missing" if facts.missing else "is not above 0" if least <= 0.0 else ""
     if what:

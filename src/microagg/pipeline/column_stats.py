@@ -19,6 +19,7 @@ from microagg.files.identity import digest_of_chunk
 from microagg.kernels import partial_sums, sums
 from microagg.table.columns.categories import categories_in, joined
 from microagg.table.columns.column_encoding import (
+    MANY_LEVELS,
     MOST_LEVELS,
     ColumnEncoding,
     ColumnStats,
@@ -158,11 +159,7 @@ class LevelFacts(Reduction):
         for value, count in more.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
         if len(self.counts) > MOST_LEVELS:
-            raise OnlyInMemoryError(
-                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
-                f"too many for categories beyond memory; "
-                "give it more memory or another role."
-            )
+            raise OnlyInMemoryError(MANY_LEVELS.format(self.name))
         return self
 
     @property

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.guarantees.declared import NO_CONFIDENTIAL
 from microagg.guarantees.promise import AcceptanceTest, Guarantees, impossible
 from microagg.guarantees.tally import tally_of_part
 from microagg.kernels.guarantee_tables import GuaranteeTables, shortfall_of_counts
@@ -324,9 +325,7 @@ def guarantee_context(
     if not promise.is_about_values:
         return GuaranteeContext.of(promise, (), unit)
     if not names:
-        raise InputError(
-            "l and t apply to confidential columns; name at least one with confidential."
-        )
+        raise InputError(NO_CONFIDENTIAL)
     countings = [ValueCounting(name, memory // 4) for name in names]
     for chunk in passes.map_chunks("measuring", different_chunk, tuple(names)):
         for counting, more in zip(countings, chunk, strict=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from microagg.kernels import sums
+from microagg.measures.loss.loss_sums import percent_lost
 from microagg.measures.loss.number_sums import TERMS, NumberTotals
 from microagg.measures.parts import ColumnLoss, PopulationChances
 from microagg.measures.risk.classes import ClassSizes
@@ -67,8 +68,7 @@ class MergedParts:
         constant, one = self.inputs.scores.constant, self.inputs.counts.one
         percents = {}
         for j, name in enumerate(names):
-            varies = j not in constant and totals[j] > 0.0
-            percents[name] = 100.0 * errors[j] / totals[j] if varies else 0.0
+            percents[name] = 0.0 if j in constant else percent_lost(errors[j], totals[j])
         one_value = {name: one[j] is not None for j, name in enumerate(names)}
         return ColumnLoss(dict(zip(names, errors, strict=True)), percents, one_value)
 

@@ -31,9 +31,10 @@ from microagg.pipeline.memory_budget import (
 )
 from microagg.pipeline.preparation import Prepared
 from microagg.pipeline.sources import path_of, read_for_settings, settings_for_file
-from microagg.pipeline.stores import StagedPaths, staged_paths
+from microagg.pipeline.stores import SAME_FILE, StagedPaths, staged_paths
 from microagg.problem.problem import Progress, checked_threads
 from microagg.problem.showing import shown
+from microagg.proposal.codes import warn_about
 from microagg.release.manifest import FORMAT
 from microagg.release.note_catalogue import make_note
 from microagg.release.release import Release
@@ -55,9 +56,6 @@ from microagg.table.columns.arrow import release_unused_memory
 from microagg.table.schema import WITHHELD, Role
 
 ONE_PROCESS = make_note("one-process")
-SAME_FILE = (
-    "output and input are the same file; name another output, the original must not be lost."
-)
 
 
 def anonymize_file(
@@ -178,6 +176,7 @@ def anonymize_file(
             engine=engine,
             progress=progress,
         )
+    warn_about(release._averaged_codes)
     return replace(release, notes=(*release.notes, *paths.notes)) if paths.notes else release
 
 

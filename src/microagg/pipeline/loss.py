@@ -3,83 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from microagg.kernels import partial_sums, sums
+from microagg.measures.loss.loss_sums import LossSums, percent_lost, total_of_columns
 from microagg.measures.loss.sse import error_sums
 from microagg.release.measuring import is_released_as_numbers
 from microagg.table.aggregate import Aggregated
 from microagg.table.columns.matrix_values import values_of
 from microagg.table.encoder import Space
-from microagg.table.reduction import Reduction, combine_chunks
-from microagg.table.variable import NO_ATOM, Cells
-
-
-@dataclass
-class LossSums(Reduction):
-    """Partial sums of the squared errors of some records in one space."""
-
-    sse: list[np.ndarray]
-    """Of the released values: one sum for all columns, or one for each."""
-    within: list[np.ndarray] = field(default_factory=list)
-    """Around the means of groups; empty where that is not measured."""
-    one: list[float | None] | None = None
-    """The released record, where all records share it."""
-    errors: np.ndarray | None = field(default=None, repr=False)
-    """(n, axes) squared errors of a chunk; not kept when chunks are combined."""
-
-    @classmethod
-    def of_chunk(cls, space: Space, before: Cells, after: Cells, labels: np.ndarray) -> LossSums:
-        """Sum up whole groups of records, column by column on the exact encoding."""
-        by_column = list(space.errors_by_column(before, after, labels))
-        errors = np.zeros(len(before))
-        for column in by_column:
-            errors += column
-        within = [_sum_of(column) for column in space.variation_by_column(before, labels)]
-        sse = [_sum_of(column) for column in by_column]
-        return cls(sse, within, _shared_record(after), errors.reshape(-1, 1))
-
-    @classmethod
-    def of_points(
-        cls, points: np.ndarray, moved: np.ndarray, labels: np.ndarray | None
-    ) -> LossSums:
-        """Sum up records of plain numbers, all columns at once; groups only where `labels` are."""
-        every = np.arange(len(points), dtype=np.int32)
-        within = []
-        if labels is not None:
-            means = sums.group_means(points, labels, int(labels.max()) + 1)
-            within.append(partial_sums.squared_error_sums(points, means, labels))
-        with np.errstate(over="ignore", invalid="ignore"):
-            errors = (points - moved) ** 2
-        sse = [partial_sums.squared_error_sums(points, moved, every)]
-        one = moved[0].tolist() if (moved == moved[:1]).all() else None
-        return cls(sse, within, one, errors)
-
-    def combine(self, other: LossSums) -> LossSums:
-        """Add the sums of other records."""
-        for totals, more in ((self.sse, other.sse), (self.within, other.within)):
-            for total, part in zip(totals, more, strict=True):
-                partial_sums.add_sums(total, part)
-        one = self.one if self.one == other.one else None
-        return LossSums(self.sse, self.within, one)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the sums as a spill file states them."""
-        return {
-            "sse": [part.tolist() for part in self.sse],
-            "within": [part.tolist() for part in self.within],
-            "one": self.one,
-        }
-
-    @staticmethod
-    def from_data(data: dict[str, Any]) -> LossSums:
-        """Return the sums that a spill file states."""
-        sse, within = ([np.array(part) for part in data[name]] for name in ("sse", "within"))
-        return LossSums(sse, within, data["one"])
+from microagg.table.reduction import combine_chunks
+from microagg.table.variable import Cells
 
 
 @dataclass(frozen=True)
@@ -98,15 +36,10 @@ class SpaceLoss:
         records, column by column.
         """
         parts = combine_chunks(LossSums.from_data(block) for block in blocks)
-        total = _joined(totals) if space.is_plain else _added(totals)
-        within = _joined(parts.within) if space.is_plain else _added(parts.within)
-        sse = sums.rounded(parts.sse[0], 0)
-        if len(parts.sse) > 1:
-            sse = _of_column(np.array([sums.rounded(part, 0) for part in parts.sse]))
-        il = _percent(sse, total)
-        if parts.one is not None:
-            il = min(il, 100.0)  # one record for all: all is lost, and no more than all
-        return SpaceLoss(il, sse, _percent(within, total))
+        total = total_of_columns(totals, space)
+        sse = parts.squared_error
+        il = percent_lost(sse, total, one_record=parts.one is not None)
+        return SpaceLoss(il, sse, percent_lost(parts.error_within(space), total))
 
 
 def block_loss(
@@ -132,7 +65,10 @@ def block_loss(
             # the mean of plain numbers is the middle of their group, but for a weighted one
             inside = number == 0 and (weighted or not numbers)
             part = LossSums.of_points(
-                space.points(cells), space.points(after), labels if inside else None
+                space.points(cells),
+                space.points(after),
+                labels if inside else None,
+                keep_errors=number == 0,
             )
         else:
             part = LossSums.of_chunk(space, cells, made.cells, labels)
@@ -162,36 +98,3 @@ def summed(parts: Sequence[Sequence[Any]]) -> list[np.ndarray]:
         for column, more in zip(total, part, strict=True):
             partial_sums.add_sums(column, np.array(more))
     return total
-
-
-def _sum_of(terms: np.ndarray) -> np.ndarray:
-    return sums.column_sums(np.ascontiguousarray(terms).reshape(-1, 1))
-
-
-def _shared_record(cells: Cells) -> list[float | None] | None:
-    """Return the cells that all records share, if they do: numbers, then special codes."""
-    values = np.where(np.isnan(cells.values), 0.0, cells.values)
-    codes = np.full(values.shape, NO_ATOM) if cells.atoms is None else cells.atoms
-    both = np.hstack([values, codes])
-    return both[0].tolist() if (both == both[:1]).all() else None
-
-
-def _joined(parts: Sequence[np.ndarray]) -> float:
-    """Return all columns as one sum, as tables of numbers are measured."""
-    total = np.zeros((3, 1))
-    for part in parts:
-        partial_sums.add_sums(total, part)
-    return sums.rounded(total, 0)
-
-
-def _added(parts: Sequence[np.ndarray]) -> float:
-    """Return the sum of the columns one after the other, as mixed tables are measured."""
-    return sum(sums.rounded(part, 0) for part in parts)
-
-
-def _of_column(numbers: np.ndarray) -> float:
-    return sums.rounded(sums.column_sums(numbers.reshape(-1, 1)), 0)
-
-
-def _percent(sse: float, sst: float) -> float:
-    return 100.0 * sse / sst if sst > 0.0 else 0.0

@@ -18,6 +18,7 @@ from microagg.measures.measure import Figure, Measure, Pair, Sample
 from microagg.pipeline.block_plan import SearchEnd
 from microagg.pipeline.figures import FigureInputs
 from microagg.problem.problem import checked_threads
+from microagg.proposal.codes import averaged_codes
 from microagg.release.changes import Change
 from microagg.release.facts import ReleaseFacts
 from microagg.release.release import Release
@@ -25,6 +26,8 @@ from microagg.release.report.building import build_document
 from microagg.release.report.document import Document
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.executor import Executor, ThreadExecutor
+from microagg.table.columns.column_encoding import cells_in
+from microagg.table.schema import ColumnSettings, Kind
 from microagg.table.variable import Variable
 
 
@@ -92,6 +95,7 @@ class OnDiskRelease(Release):
         return OnDiskRelease(
             None, np.empty(0, np.int32), facts.loss, manifest, facts.schema, facts.anonymity,
             bound=search.bound, stopped=search.stopped, _written=written, _input=input,
+            _averaged_codes=_averaged_codes_in(measured, facts.settings.columns),
             **tables_of(measured, measured.sample),
         )  # fmt: skip
 
@@ -158,6 +162,14 @@ class OnDiskRelease(Release):
     def _variables(self) -> tuple[Variable, ...]:
         """Quasi-identifiers before."""
         return self.measured.variables
+
+
+def _averaged_codes_in(measured: FigureInputs, declared: ColumnSettings) -> tuple[str, ...]:
+    """Return the averaged columns that look like codes, judged by a sample of the records."""
+    numbers = [variable for variable in measured.variables if variable.kind is Kind.NUMERIC]
+    original = measured.original_of(measured.sample)
+    cells = cells_in(original.select([variable.name for variable in numbers]), numbers)
+    return tuple(averaged_codes(cells, declared))
 
 
 def tables_of(measured: FigureInputs, sample: pa.Table) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from microagg.errors import GuaranteeError
 from microagg.files.chunks import Source
 from microagg.files.columnar.parquet_folder import format_to_write
+from microagg.guarantees.k import LOST_RECORDS, TOO_SMALL
 from microagg.pipeline.block_tasks import TaskContext
 from microagg.pipeline.notes import estimate_distinct
 from microagg.pipeline.read_back import read_back
@@ -35,6 +36,7 @@ from microagg.proposal import rules
 from microagg.proposal.rules import names_somebody
 from microagg.release.manifest import name_by
 from microagg.release.note_columns import RELEASED_UNCHANGED
+from microagg.release.saving import OTHER_COLUMNS, OTHER_ORDER
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.runtime.spill import read_result
 from microagg.table.columns.arrow import release_unused_memory
@@ -83,14 +85,9 @@ class OutputCheck:
         )  # fmt: skip
         released, quasi = run.schema.released(), run.schema.names(Role.QUASI)
         if written.schema.names != released:
-            raise GuaranteeError(
-                "the file does not have the columns it should; nothing was written."
-            )
+            raise GuaranteeError(OTHER_COLUMNS)
         if written.records != self.layout.records:
-            raise GuaranteeError(
-                "the output has lost or gained records; nothing was written. This is a bug: "
-                "report it."
-            )
+            raise GuaranteeError(LOST_RECORDS)
         others = tuple(name for name in released if name not in quasi)
         chunks, budget = written.chunks(run.budget.chunk), run.budget
         passes = ChunkMap(written, chunks, run.executor, run.telling, budget.a_record)
@@ -173,15 +170,9 @@ class OutputCheck:
         k = self.run.settings.k
         failing = sum(count for size, count in counts.sizes.items() if size < k)
         if failing or counts.records != self.layout.records:
-            raise GuaranteeError(
-                f"the output is not {k}-anonymous: {failing} of its {sum(counts.sizes.values())} "
-                "classes are too small; nothing was written."
-            )
+            raise GuaranteeError(TOO_SMALL.format(k, failing, sum(counts.sizes.values())))
         if counts.met != counts.released:
-            raise GuaranteeError(
-                "the file does not have its rows in the order it should, so that their units are "
-                "not known; nothing was written."
-            )
+            raise GuaranteeError(OTHER_ORDER)
         recount.check_others()
         promise.check_failing(counts.findings, sum(counts.sizes.values()))
         if promise and not counts.findings:

@@ -19,7 +19,7 @@ from microagg.files.formats import format_of, options_to_read
 from microagg.files.reading import check_unreadable
 from microagg.files.stores.locations import Url, parse_location
 from microagg.files.text.dialect import Dialect
-from microagg.pipeline.block_plan import needs_plan
+from microagg.pipeline.block_plan import ONE_BLOCK, needs_plan
 from microagg.pipeline.text_input import is_text_file
 from microagg.pipeline.text_intake import (
     NO_RECORDS,
@@ -66,7 +66,7 @@ def intake_pieces(path: Path, settings: Settings, spill: SpillFolder, memory: in
         if not source.records:
             raise FitsInMemoryError(NO_RECORDS.format(str(path)))
         if not needs_plan(source.records, len(settings.roles[Role.QUASI]), settings.k):
-            raise FitsInMemoryError("the table is one block, and worked on in memory.")
+            raise FitsInMemoryError(ONE_BLOCK)
         if format.typed:
             return source
         numbers = frozenset(settings.numbers)

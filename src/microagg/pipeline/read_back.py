@@ -13,20 +13,20 @@ import pyarrow as pa
 
 from microagg.errors import GuaranteeError, InputError
 from microagg.files.chunks import Source
+from microagg.files.comparing import OTHER_VALUES
 from microagg.files.format import Format
 from microagg.files.text.batches import names_of_text
 from microagg.files.text.csv_writing import places_of_unquoted_gaps
 from microagg.files.text.locale_columns import in_plain_terms
 from microagg.pipeline.piece_intake import set_written_aside
 from microagg.pipeline.text_intake import TextFile, read_text_file, source_of
+from microagg.release.saving import OTHER_COLUMNS, UNREADABLE
 from microagg.runtime.executor import Executor
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.columns.field_metadata import missing_mark
 from microagg.table.columns.text_types import text_type_of, with_values
 from microagg.table.special_values import as_times
-
-UNREADABLE = "the file cannot be read back; nothing was written."
 
 
 def read_back(
@@ -61,7 +61,7 @@ def read_back(
     names = _unescaped(names) if file.escaped else names
     texts = source_of(pieces, pa.schema([(name, pa.string()) for name in names]))
     if names != like.names:
-        raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+        raise GuaranteeError(OTHER_COLUMNS)
     return ReadBack(texts, like, options)
 
 
@@ -145,6 +145,4 @@ def _typed(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
             return pc.cast(pc.cast(column, pa.float64()), kind)
         return as_times(column, kind) if pa.types.is_temporal(kind) else pc.cast(column, kind)
     except pa.ArrowException:
-        raise GuaranteeError(
-            f"the file does not give back the values of column {field.name!r}; nothing was written."
-        ) from None
+        raise GuaranteeError(OTHER_VALUES.format(field.name)) from None

@@ -41,7 +41,7 @@ from microagg.runtime.executor import Executor, ThreadExecutor
 from microagg.runtime.spill import SpillFolder
 from microagg.runtime.spill_record import left_spill
 from microagg.runtime.workers import SharedPath
-from microagg.table.columns.frames import check_odd_types, column_facts
+from microagg.table.columns.frames import NO_RECORDS, check_odd_types, column_facts
 from microagg.table.schema import Role, Schema, assign_roles
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _format_options(job: Job, schema: Schema) -> dict[str, Any]:
 def _schema_of(source: Source, settings: Settings) -> Schema:
     """Return the roles of the columns, which the first record suffices for."""
     if source.records == 0:
-        raise InputError("the table has no records; there is nothing to protect.")
+        raise InputError(NO_RECORDS)
     head = nw.from_native(source.read(0, 1), eager_only=True)
     schema = assign_roles(column_facts(head), settings.roles, settings.rest, settings.columns)
     check_odd_types(head, schema.released())

@@ -34,6 +34,10 @@ SPILL_IN_A_STORE = (
     "name a folder with spill."
 )
 
+SAME_FILE = (
+    "output and input are the same file; name another output, the original must not be lost."
+)
+
 
 @dataclass
 class StagedPaths:
@@ -109,10 +113,7 @@ def _known_by(target: Path | Url) -> Path:
 def _check_same(source: Url, target: Url) -> None:
     same = [source, *(files_of(source) if is_in_parts(source) else ())]
     if str(target) in map(str, same):
-        raise InputError(
-            "output and input are the same file; name another output, the original must "
-            "not be lost."
-        )
+        raise InputError(SAME_FILE)
 
 
 def _fetched(source: Url, folder: Path) -> Path:

@@ -67,13 +67,16 @@ def _facts(
 ) -> ReleaseFacts:
     """Return the facts that manifests state."""
     settings, schema, arrow = plan.settings, plan.schema, output.arrow
-    sums = released_records(arrow, released_variables(output.cells.variables, settings))
+    # the records are as large as the table, and measuring exposure needs the memory
+    rules = rules_as_data(
+        settings, released_records(arrow, released_variables(output.cells.variables, settings))
+    )
     source = plan.source.rename_columns(list(plan.input.names))
     return ReleaseFacts(
         settings, schema, len(output.made), plan.space, ColumnOutcome.of(output.made),
         SearchOutcome.of(output.search), input_facts(source, file, format), lost.loss,
         lost.largest_share, anonymity, exposure_of(with_values(arrow), schema, anonymity),
-        plan.capped, rules_as_data(settings, sums), plan.dropped,
+        plan.capped, rules, plan.dropped,
         None if plan.strata is None else plan.strata.as_data(),
         None if output.weighting is None else output.weighting.as_data(), output.effects,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from microagg.errors import FitsInMemoryError
 from microagg.files.chunks import is_in_parts
 from microagg.files.formats import format_of
 from microagg.files.stores.locations import Url, parse_location
-from microagg.pipeline.block_plan import needs_plan
+from microagg.pipeline.block_plan import ONE_BLOCK, needs_plan
 from microagg.pipeline.text_intake import TextIntake, TextSettings, intake_text
 from microagg.release.settings import Settings
 from microagg.runtime.spill import SpillFolder, explain_full_disk
@@ -96,5 +96,5 @@ def intake_text_file(path: Path, settings: Settings, kept: SpillFolder, memory: 
     with explain_full_disk("while the text file was taken in"):
         taken = intake_text(path, text_settings, kept.folder, memory, lambda records: None)
     if not needs_plan(taken.source.records, len(settings.roles[Role.QUASI]), settings.k):
-        raise FitsInMemoryError("the table is one block, and worked on in memory.")
+        raise FitsInMemoryError(ONE_BLOCK)
     return taken

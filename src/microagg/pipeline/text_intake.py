@@ -36,7 +36,7 @@ from microagg.files.text.dialect import (
 )
 from microagg.files.text.dialect import tell as tell_notes
 from microagg.files.text.formulas import unescaped
-from microagg.files.text.headers import FirstRow
+from microagg.files.text.headers import UNCLEAR_HEADER, FirstRow
 from microagg.files.text.quoting import (
     MARKERS,
     columns_with_markers,
@@ -338,9 +338,7 @@ def _check_unclear_header(path: Path, file: TextFile, parse: Any) -> None:
     except (pa.ArrowException, OSError):  # whoever reads it says why
         return
     if names != list(file.names):
-        raise InputError(
-            f"the header of {str(path)!r} is not clear; put its column names in double quotes."
-        )
+        raise InputError(UNCLEAR_HEADER.format(str(path)))
 
 
 def _column(texts: Source, name: str, memory: int) -> pa.ChunkedArray:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from microagg.errors import InputError
 from microagg.guarantees.promise import check_too_few_units
-from microagg.guarantees.units import LARGEST_SHARE, Units
+from microagg.guarantees.units import Units
 from microagg.pipeline.strata_plan import StrataCodes
 from microagg.runtime.chunk_map import ChunkMap
 from microagg.table.columns.arrow import comparable, is_text
@@ -247,7 +247,7 @@ class CountedUnits:
             for number, stratum in enumerate(places)
             if stratum.left is not None
             and stratum.often
-            and stratum.most > LARGEST_SHARE * stratum.records
+            and required.has_too_large(stratum.most, stratum.records)
         }
         largest = np.zeros(len(places), np.int64)
         if doubtful:
@@ -270,5 +270,7 @@ class CountedUnits:
 
     def lacking(self, required: Units) -> np.ndarray:
         """(strata,): above 0 where a stratum has too few units, or too large a one."""
-        short = (self.different < required.k) | (self.largest > LARGEST_SHARE * self.records)
+        short = required.has_too_few(self.different) | required.has_too_large(
+            self.largest, self.records
+        )
         return short[:-1].astype(np.float64)

@@ -15,7 +15,7 @@ from microagg.errors import InputError
 from microagg.formatting import duration
 from microagg.problem.pace import Pace
 from microagg.problem.problem import Progress
-from microagg.problem.watch import StopSearch, on_first_interrupt
+from microagg.problem.watch import STOPPED_BY_HAND, StopSearch, on_first_interrupt
 
 OFTEN = 0.1
 """Seconds between two looks of a bar."""
@@ -110,7 +110,7 @@ class ShownBar:
     def __call__(self, done: int, total: int) -> None:
         if self._asked_to_stop and done < total:  # at the end there is nothing left to stop
             self._asked_to_stop = False
-            raise StopSearch("stopped by hand; nothing was released.")
+            raise StopSearch(STOPPED_BY_HAND)
         self._share = done / total if total else 1.0
         if done >= total or time.monotonic() >= self._next:
             self._show()

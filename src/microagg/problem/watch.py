@@ -12,6 +12,8 @@ from typing import Any
 from microagg.errors import CancelledError
 from microagg.problem.problem import Progress
 
+STOPPED_BY_HAND = "stopped by hand; nothing was released."
+
 
 class StopSearch(CancelledError):
     """Raised by a progress callback: stop, and keep the best so far where there is one."""

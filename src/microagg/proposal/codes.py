@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from microagg.errors import CodesWarning
 from microagg.proposal.name_hints import NameHint, hint_of_name
+from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.profile import ColumnProfile
 from microagg.table.schema import Kind
 
@@ -31,48 +34,66 @@ def may_be_codes(look: ColumnProfile) -> bool:
     """
     if look.kind is not Kind.NUMERIC or look.dates or not look.whole:
         return False
-    return look.distinct > 1 and (look.distinct <= FEW or NameHint.CODE in hint_of_name(look.name))
+    return look.distinct > 1 and _are_few(look.name, look.distinct)
 
 
 def repeats(look: ColumnProfile) -> bool:
     """Check if values repeat as codes do; in a small table all numbers have few values."""
-    return look.values >= OFTEN * look.distinct and not hint_of_name(look.name) & AMOUNTS
+    return _repeat(look.name, look.values, look.distinct)
+
+
+def is_averaged(name: str, declared: ColumnSettings) -> bool:
+    """Check if the numbers of a column would be averaged, and were not declared to be numbers."""
+    return name not in declared.kinds and declared.aggregate.get(name) in AVERAGED
 
 
 def averaged_codes(cells: Cells, declared: ColumnSettings) -> list[str]:
     """Return the columns of numbers that may be codes, are averaged, and were not declared."""
 
     def may_be(name: str, values: np.ndarray) -> bool:
-        hints, different, known = hint_of_name(name), 0, values
-        coded = NameHint.CODE in hints
-        if hints & AMOUNTS:
-            return False
+        different, known = 0, values
         for part in (values[:FIRST], values):
             known = part[~np.isnan(part)]
             different = len(np.unique(known))
-            if (known != np.rint(known)).any() or (different > FEW and not coded):
+            if (known != np.rint(known)).any() or not _are_few(name, different):
                 return False
-        return different > 1 and len(known) >= OFTEN * different
+        return different > 1 and _repeat(name, len(known), different)
 
     return [
         variable.name
         for j, variable in enumerate(cells.variables)
         if variable.kind is Kind.NUMERIC
         and not (variable.unit or variable.marks)
-        and variable.name not in declared.kinds
-        and declared.aggregate.get(variable.name) in AVERAGED
+        and is_averaged(variable.name, declared)
         and may_be(variable.name, cells.values[:, j])
     ]
 
 
-def warning_about(names: Sequence[str]) -> str:
+def _are_few(name: str, different: int) -> bool:
+    return different <= FEW or NameHint.CODE in hint_of_name(name)
+
+
+def _repeat(name: str, values: int, different: int) -> bool:
+    return values >= OFTEN * different and not hint_of_name(name) & AMOUNTS
+
+
+def warn_about(names: Sequence[str]) -> None:
+    """Warn the caller of a public function that averaged these columns, if there are some."""
+    if names:
+        warnings.warn(CodesWarning(warning_about(names)), stacklevel=3)
+
+
+def warning_about(names: Sequence[str]) -> Sentence:
     """Return the sentence of a warning about averaged codes.
 
     >>> warning_about(["roof"]).partition(". ")[0]
     "whole numbers that look like codes were averaged: 'roof'"
     """
-    return (
-        "whole numbers that look like codes were averaged: "
-        f"{', '.join(map(repr, names[:12]))}{' …' if len(names) > 12 else ''}. "
-        f"Name codes in nominal=[…]; declare numbers with kinds={{{names[0]!r}: 'numeric'}}."
+    listed = f"{', '.join(map(repr, names[:12]))}{' …' if len(names) > 12 else ''}"
+    return sentence(
+        f"whole numbers that look like codes were averaged: {listed}. Declare codes with ",
+        Assignment("nominal", [names[0]]),
+        ", numbers with ",
+        Assignment("kinds", {names[0]: "numeric"}),
+        ".",
     )

@@ -78,7 +78,7 @@ def check_codes(
 def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any]) -> list[str]:
     from microagg.files.formats import format_of
     from microagg.files.reading import read_table
-    from microagg.proposal.codes import AVERAGED, may_be_codes, repeats
+    from microagg.proposal.codes import is_averaged, may_be_codes, repeats
     from microagg.table.columns.frames import open_frame
     from microagg.table.columns.profile import profile_column
     from microagg.table.kind_parameters import NA
@@ -97,8 +97,7 @@ def _codes_in(path: Path, settings: Mapping[str, Any], reading: Mapping[str, Any
         name
         for name in names
         if name in frame.columns
-        and name not in declared.kinds
-        and declared.aggregate.get(name) in AVERAGED
+        and is_averaged(name, declared)
         and repeats(look := profile_column(frame, name, typed=typed, na=na))
         and may_be_codes(look)
     ]

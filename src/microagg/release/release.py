@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ from microagg.files.commit.writing import write_text
 from microagg.files.stats.sidecar import labels_beside, sidecar_of
 from microagg.guarantees.k import Anonymity
 from microagg.measures.measure import Figure, FigureTable, Measure, Pair
-from microagg.measures.pairing import pair_of
 from microagg.measures.registry import assess_pair
-from microagg.release.cells import confidential_of, shown_cells
+from microagg.release.cells import shown_cells
 from microagg.release.changes import Change, ChangeTable, changes
 from microagg.release.conversions import Conversions
 from microagg.release.effects import effects_from
 from microagg.release.manifest import manifest_paths, public_manifest
 from microagg.release.note import FormatSetting, Note, as_argument
 from microagg.release.note_columns import notes_on_empty_texts
+from microagg.release.pairing import pair_of_release
 from microagg.release.report.building import build_document, build_first_page
 from microagg.release.report.document import Document, FirstPage
 from microagg.release.report.front_text import first_page_text, front_lines, shown_beside, wrapped
@@ -36,13 +36,9 @@ from microagg.release.report.viewing import ReportView
 from microagg.release.risks import check_unaccepted, notes_on_earlier_releases
 from microagg.release.saving import check_report_place, renderer, save_release
 from microagg.release.settings import Settings
-from microagg.release.shuffling import shuffled_rows
-from microagg.release.strata import class_columns
 from microagg.release.verdict import Verdict, verdict_of
-from microagg.table.capping import cap_values
-from microagg.table.columns.matrix_values import values_of
-from microagg.table.confidential import Attribute, typed_like
-from microagg.table.schema import Role, Schema
+from microagg.table.confidential import Attribute
+from microagg.table.schema import Schema
 from microagg.table.variable import Cells, Variable
 
 
@@ -128,38 +124,7 @@ class Release(Conversions):
     @functools.cached_property
     def pair(self) -> Pair:
         """The table before and after, as measures take it. Internal: do not publish."""
-        quasi, weight = self.schema.names(Role.QUASI), self.schema.one(Role.WEIGHT)
-        kept = [weight] if weight and self.settings.weight_becomes == "keep" else []
-        pair = pair_of(
-            self._original,
-            nw.from_native(self._arrow, eager_only=True),
-            quasi=quasi,
-            confidential=self.schema.names(Role.CONFIDENTIAL),
-            keep=[*self.schema.names(Role.KEEP), *kept],
-            shared=class_columns(self.schema, self.settings)[len(quasi) :],
-            weight=weight,
-            k=self.settings.k,
-            exact=self.settings.exact,
-            options=self.settings.columns,
-            cells=self._cells,
-        )
-        if weight is not None and not kept:
-            pair = replace(pair, released_weights=self._released_weights(weight))
-        if self._cells is not None and self.labels.ndim == 1:
-            pair = replace(pair, labels=self.labels)
-        if self.settings.cap:
-            capped = {name: cap for name, cap in self.settings.cap.items() if name in pair.names}
-            pair = replace(pair, capped=cap_values(pair.original, pair.names, capped)[0])
-        return pair
-
-    def _released_weights(self, weight: str) -> np.ndarray:
-        """Return the released weights; 1 where there are none."""
-        released = nw.from_native(self._arrow, eager_only=True)
-        return (
-            values_of(released, [weight])[:, 0]
-            if weight in released.columns
-            else np.ones(self._arrow.num_rows)
-        )
+        return pair_of_release(self)
 
     @property
     def is_mixed(self) -> bool:
@@ -428,13 +393,3 @@ class Release(Conversions):
         object.__setattr__(
             self, "notes", (*self.notes, *(note for note in notes if note not in self.notes))
         )
-
-    def _attributes(self, written: pa.Table) -> tuple[Attribute, ...]:
-        """Return the confidential columns of a written file, in which everything may be text, with
-        the types of the table.
-        """
-        names = self.schema.names(Role.CONFIDENTIAL)
-        return confidential_of(typed_like(written.select(names), self._arrow), names, self.settings)
-
-    def _shuffled_rows(self) -> np.ndarray:
-        return shuffled_rows(self.manifest, len(self.labels))

@@ -32,6 +32,7 @@ from microagg.files.reading import read_written
 from microagg.files.stats.sidecar import is_sidecar, labels_beside, sidecar_of, sidecar_text
 from microagg.files.text.locale_columns import in_plain_terms
 from microagg.guarantees.k import Anonymity, verify
+from microagg.release.cells import confidential_of
 from microagg.release.manifest import (
     digest_in,
     is_manifest,
@@ -42,11 +43,13 @@ from microagg.release.manifest import (
 )
 from microagg.release.report import html, markdown, plain
 from microagg.release.report.document import Document
+from microagg.release.shuffling import shuffled_rows
 from microagg.release.strata import class_columns
 from microagg.sentences import sentence
 from microagg.table.columns.arrow import release_unused_memory, with_written_indices
 from microagg.table.columns.text_types import with_values
-from microagg.table.confidential import Attribute
+from microagg.table.confidential import Attribute, typed_like
+from microagg.table.schema import Role
 
 if TYPE_CHECKING:
     from microagg.files.format import Format
@@ -59,12 +62,18 @@ RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] 
     ".json": (plain.to_json, plain.is_report),
 }
 """How a report is written, and how one that is there already is recognised."""
+UNREADABLE = "the file cannot be read back; nothing was written."
+OTHER_COLUMNS = "the file does not have the columns it should; nothing was written."
+OTHER_ORDER = (
+    "the file does not have its rows in the order it should, so that their units are not known; "
+    "nothing was written."
+)
 
 
 def rows_to_write(release: Release, *, keep_order: bool) -> pa.Table:
     """Return the table as it is saved: shuffled unless the order is to be kept."""
     table = with_written_indices(release._arrow.replace_schema_metadata(None))
-    return table if keep_order else table.take(pa.array(release._shuffled_rows()))
+    return table if keep_order else table.take(pa.array(_shuffled_rows(release)))
 
 
 def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) -> Attribute | None:
@@ -72,21 +81,15 @@ def units_as_written(release: Release, written: Anonymity, *, keep_order: bool) 
 
     The shuffle is applied to the units, and checked by the classes: rows of one class of the
     release share one in the file.
-
-    That the rows are where they should be is made sure of by their classes: rows of one class of
-    the release share one in the file.
     """
     if release._units is None:
         return None
-    rows = np.arange(len(written.labels)) if keep_order else release._shuffled_rows()
+    rows = np.arange(len(written.labels)) if keep_order else _shuffled_rows(release)
     classes = release.anonymity.labels[rows]
     class_in_file = np.empty(len(release.anonymity.sizes), written.labels.dtype)
     class_in_file[classes] = written.labels
     if not np.array_equal(class_in_file[classes], written.labels):
-        raise GuaranteeError(
-            "the file does not have its rows in the order it should, so that their units "
-            "are not known; nothing was written."
-        )
+        raise GuaranteeError(OTHER_ORDER)
     return release._units.of_records(rows)
 
 
@@ -140,9 +143,9 @@ def _read_back(release: Release, part: Path, options: dict[str, Any]) -> pa.Tabl
     try:
         written = read_written(part, release._arrow.schema, **options)
     except InputError:
-        raise GuaranteeError("the file cannot be read back; nothing was written.") from None
+        raise GuaranteeError(UNREADABLE) from None
     if written.column_names != release._arrow.column_names:
-        raise GuaranteeError("the file does not have the columns it should; nothing was written.")
+        raise GuaranteeError(OTHER_COLUMNS)
     return written
 
 
@@ -161,12 +164,25 @@ def _verify_written(
     classes = verify(written, columns, settings.k, release._arrow.num_rows, release.anonymity.scope)
     units = units_as_written(release, classes, keep_order=keep_order)
     in_our_terms = in_codes_of(in_plain_terms(written, typed, options), typed, format)
-    attributes = release._attributes(in_our_terms)
+    attributes = _attributes_in(release, in_our_terms)
     settings.promise.verify(classes.labels, len(classes.sizes), attributes, units)
     if format.typed:
-        rows = None if keep_order else pa.array(release._shuffled_rows())
+        rows = None if keep_order else pa.array(_shuffled_rows(release))
         to_write = functools.partial(_column_to_write, typed, rows)
         check_altered(written, typed.schema, to_write, format)
+
+
+def _attributes_in(release: Release, written: pa.Table) -> tuple[Attribute, ...]:
+    """Return the confidential columns of a written file, in which everything may be text, with the
+    types of the table.
+    """
+    names = release.schema.names(Role.CONFIDENTIAL)
+    typed = typed_like(written.select(names), release._arrow)
+    return confidential_of(typed, names, release.settings)
+
+
+def _shuffled_rows(release: Release) -> np.ndarray:
+    return shuffled_rows(release.manifest, len(release.labels))
 
 
 def table_piece(

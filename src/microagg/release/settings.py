@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from microagg.files.formats import options_said, options_to_write, reading_options, writing_options
-from microagg.guarantees.declared import DIVERSITY, EXACT, C, L, T
+from microagg.guarantees.declared import DIVERSITY, EXACT, C, GuaranteeOptions, L, T
 from microagg.release.risks import ACCEPT_RISK
 from microagg.release.setting_types import (
     FileOptions,
@@ -35,6 +36,7 @@ from microagg.table.kind_parameters import (
     OF_COLUMNS,
     ORDINAL,
     SPECIAL,
+    ColumnOptions,
     column_settings,
 )
 from microagg.table.name_parameters import ColumnName, Names
@@ -63,6 +65,23 @@ OF_A_CELL = (
     "writing",
 )
 """The settings that differ from cell to cell of a comparison, or make no difference there."""
+
+
+class SharedOptions(GuaranteeOptions, ColumnOptions, total=False):
+    """Keywords of settings that all releases of a comparison share."""
+
+    identifier: Sequence[str | int] | str | int
+    weight: str | int | None
+    stratum: Sequence[str | int] | str | int
+    unit: str | int | None
+    rest: str
+    small_strata: str
+    refine: bool
+    scale: str
+    missing: str
+    precision: str
+    cap: Mapping[str, Any] | Sequence[str] | str | None
+    rules: Sequence[str] | str
 
 
 @dataclass(frozen=True)

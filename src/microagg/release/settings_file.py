@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from microagg.errors import InputError
+from microagg.files.reading import NOT_READABLE
 from microagg.proposal.rules import ANSWERS
 from microagg.release.setting_types import FileOptions
 from microagg.release.settings import Settings
@@ -33,6 +34,7 @@ from microagg.table.settings_text import (
     toml_key,
 )
 
+TOO_LARGE = "{} is too large for a file of settings; name another file."
 LARGEST = 50_000_000  # bytes: what is larger is no file of settings
 LARGEST_TOML = 2_000_000  # a parser takes some hundred bytes for each key
 ABOUT = (
@@ -124,18 +126,14 @@ def _text_of(path: Path) -> str:
         if not path.is_file():
             raise InputError(f"there is no file {str(path)!r} with settings; check the path.")
         if path.stat().st_size > LARGEST:
-            raise InputError(
-                f"{str(path)!r} is too large for a file of settings; name another file."
-            )
+            raise InputError(TOO_LARGE.format(repr(str(path))))
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"the settings in {str(path)!r} are not in UTF-8; save them so.") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{str(path)!r} cannot be read; check the path and its permissions."
-        ) from None
+        raise InputError(NOT_READABLE.format(str(path))) from None
 
 
 def _from_manifest(path: Path) -> dict[str, Any]:
@@ -151,7 +149,7 @@ class _Reader:
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
         if len(text) > LARGEST_TOML:
-            raise InputError(f"{path.name} is too large for a file of settings; name another file.")
+            raise InputError(TOO_LARGE.format(path.name))
         check_deep_keys(path, text)
         try:
             self._content: dict[str, Any] = tomllib.loads(text)

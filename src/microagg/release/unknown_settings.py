@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from microagg.errors import InputError
-from microagg.table.suggestions import nearest_names
+from microagg.table.keyword_options import meant_name, unknown_parameter
 
-CALLED_OTHERWISE = {
-    "random_state": "seed",
-    "n_jobs": "threads",
-    "id": "identifier",
-    "ids": "identifier",
-    "qi": "quasi",
-    "qids": "quasi",
-    "sensitive": "confidential",
-    "sensitive_columns": "confidential",
-    "strata": "stratum",
-    "sample_weight": "weight",
-    "verbose": "progress",
-}
-"""What other libraries call a parameter, and its name here."""
 OF_A_CALL = ("settings", "threads", "progress")
 """Parameters of `anonymize` that are no settings."""
 
@@ -38,10 +23,9 @@ def check_unknown(
     for name in keywords:
         if name in of_method or name in settings:
             continue
-        known = [*settings, *of_method, *OF_A_CALL]
-        instead = CALLED_OTHERWISE.get(name) or next(iter(nearest_names(name, known, most=1)), None)
+        instead = meant_name(name, [*settings, *of_method, *OF_A_CALL])
         if instead is not None and not _is_of_another_method(name):
-            raise InputError(f"there is no parameter {name!r}; it is called {instead!r} here.")
+            raise unknown_parameter(name, instead)
 
 
 def _is_of_another_method(name: str) -> bool:

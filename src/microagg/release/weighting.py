@@ -28,6 +28,8 @@ from microagg.table.variable import Cells
 
 # relatively: from here on it is told that rounding changed the sum of the weights
 
+NO_NUMBERS = "the weight {!r} does not hold numbers; weights are numbers above 0."
+
 
 @dataclass(frozen=True)
 class Weighting:
@@ -101,9 +103,7 @@ def weighting_of(frame: nw.DataFrame[Any], schema: Schema, settings: Settings) -
     cells = cells_of(frame, [column], special=options.special, na=options.na)
     variable = cells.variables[0]
     if column.kind is not Kind.NUMERIC or variable.unit or variable.kind is not Kind.NUMERIC:
-        raise InputError(
-            f"the weight {column.name!r} does not hold numbers; weights are numbers above 0."
-        )
+        raise InputError(NO_NUMBERS.format(column.name))
     _check_where(column, cells.atoms_of(0), cells)
     return weighting_in(cells, settings)
 

@@ -27,6 +27,7 @@ from microagg.errors import InputError, LostWorkersError
 from microagg.files.commit import system
 from microagg.files.commit.locking import reason
 from microagg.runtime.spill_record import (
+    ANOTHER_RUN,
     FOLDER,
     RECORD,
     SpillRecord,
@@ -121,7 +122,7 @@ class SpillFolder:
             descriptor = system.open_lock(self.folder / LOCK)
             system.set_mode(descriptor, 0o600)
             if system.take_lock(descriptor) is False:
-                raise InputError("another run works on the same target; wait until it has ended.")
+                raise InputError(ANOTHER_RUN)
             return descriptor
         except BaseException as error:
             if descriptor is not None:

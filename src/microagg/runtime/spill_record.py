@@ -28,6 +28,8 @@ in_use: set[str] = set()
 they are in use.
 """
 
+ANOTHER_RUN = "another run works on the same target; wait until it has ended."
+
 
 class SpillRecord:
     """File beside a target that records the folder of its run; locked while the run is alive."""
@@ -53,7 +55,7 @@ class SpillRecord:
                 f"name another folder with spill."
             ) from None
         if descriptor is None:
-            raise InputError("another run works on the same target; wait until it has ended.")
+            raise InputError(ANOTHER_RUN)
         self._descriptor = descriptor
         in_use.add(str(self.path))
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import narwhals as nw
 
@@ -21,6 +21,7 @@ from microagg.pipeline.sources import is_path
 from microagg.problem.problem import Progress
 from microagg.release.release import Release
 from microagg.release.report.claims import on_numbers
+from microagg.release.settings import Settings
 from microagg.sentences import sentence
 from microagg.studies.assess_notes import notes_on_classes, notes_on_nodes, notes_on_units
 from microagg.studies.assessment import Assessment
@@ -34,23 +35,34 @@ from microagg.studies.column_roles import (
     names_of,
     shared_numbers,
 )
-from microagg.studies.matching import RowOrder, in_order_of, out_of_order, row_order
+from microagg.studies.matching import (
+    RowOrder,
+    in_another_order,
+    in_order_of,
+    order_by_witnesses,
+    out_of_order,
+)
 from microagg.studies.other_tools import cells_of_release, read_release, with_types
 from microagg.studies.suppressed import SuppressedRecords, find_suppressed_records
 from microagg.table.columns.cells import cells_of
 from microagg.table.columns.frames import column_facts, open_frame, to_arrow
 from microagg.table.columns.labels import as_labels_say
-from microagg.table.kind_parameters import column_settings
+from microagg.table.keyword_options import takes_options
+from microagg.table.kind_parameters import ColumnOptions, column_settings
 from microagg.table.patterns import expand_names, is_pattern
 from microagg.table.schema import Column, ColumnSettings, Role, assign_roles
 from microagg.table.variable import Cells
 
-IN_ANOTHER_ORDER = (
-    "the records of the two tables are not in the same order ({why}), so nothing was measured; "
-    "match them by a column that tells them apart (--key), or save the release with --keep-order."
-)
+
+class AssessOptions(ColumnOptions, total=False):
+    """Keywords of `assess` that `anonymize` has, too."""
+
+    weight: str | int | None
+    stratum: Names
+    unit: str | int | None
 
 
+@takes_options(AssessOptions, Settings.parameters())
 def assess(
     original: Any,
     release: Any,
@@ -58,9 +70,6 @@ def assess(
     quasi: Names = (),
     confidential: Names = (),
     keep: Names = (),
-    weight: str | int | None = None,
-    stratum: Names = (),
-    unit: str | int | None = None,
     key: str | int | None = None,
     known: Names = (),
     k: int | None = None,
@@ -68,7 +77,7 @@ def assess(
     measures: Sequence[str] | None = None,
     columns_as: ColumnSettings | None = None,
     progress: Progress | None = None,
-    **column_options: Any,
+    **options: Unpack[AssessOptions],
 ) -> Assessment:
     """Measure loss and risk of a release of any tool against its original.
 
@@ -99,12 +108,13 @@ def assess(
     measures : list of str, optional
         Names of the measures, by default all.
     columns_as : ColumnSettings, optional
-        Parsed options of columns, in place of `column_options`.
+        Parsed options of columns, in place of those by keyword.
     progress : callable, optional
         Called as ``progress(done, total)``.
-    **column_options
-        Options of columns as in `anonymize`, for both tables: kinds, nominal, ordinal, hierarchy,
-        special, na.
+    kinds, nominal, ordinal, special, na, hierarchy : optional
+        Options of columns as in `anonymize`, for both tables.
+    importance, aggregate : optional
+        Accepted as in `anonymize`. They change no measure.
 
     Returns
     -------
@@ -124,6 +134,13 @@ def assess(
     >>> round(assessment.figure("il").value, 3), assessment.smallest_class
     (1.03, 2)
     """
+    roles: dict[str, Any] = {
+        "weight": options.pop("weight", None),
+        "stratum": options.pop("stratum", ()),
+        "unit": options.pop("unit", None),
+    }
+    if columns_as is None:
+        columns_as = column_settings(**options)
     if is_path(original) and is_path(release):
         return assess_files(
             original,
@@ -131,16 +148,14 @@ def assess(
             quasi=quasi,
             confidential=confidential,
             keep=keep,
-            weight=weight,
-            stratum=stratum,
-            unit=unit,
+            **roles,
             key=key,
             known=known,
             k=k,
             measures=measures,
             suppressed=suppressed,
             progress=progress,
-            columns_as=columns_as or column_settings(**column_options),
+            columns_as=columns_as,
         )
     tables = _open_tables(
         original,
@@ -148,13 +163,10 @@ def assess(
         quasi=quasi,
         confidential=confidential,
         keep=keep,
-        stratum=stratum,
-        weight=weight,
-        unit=unit,
+        **roles,
         key=key,
         known=known,
     )
-    columns_as = column_settings(**column_options) if columns_as is None else columns_as
     markers = parse_markers(suppressed)
     return _assess_tables(tables, columns_as, markers, k, measures, progress)
 
@@ -236,7 +248,7 @@ def _open_tables(original: Any, release: Any, *, quasi: Names, **roles: Any) -> 
     check_missing(after, "release", of_release)
     check_two_parts(quasi, taken)
     after = in_order_of(before, after, key)
-    order = RowOrder.SAME if key else _order_by_witnesses(before, after, quasi)
+    order = RowOrder.SAME if key else order_by_witnesses(before, after, quasi)
     return _Tables(
         before, after, quasi, confidential, keep, strata, weight, unit, key, known, order
     )
@@ -288,8 +300,7 @@ def _pair(
     )
     unknown = tables.order is RowOrder.UNKNOWN
     if unknown and pair.names and out_of_order(pair.original, pair.released):
-        why = "the columns agree overall, but the records do not"
-        raise InputError(IN_ANOTHER_ORDER.format(why=why))
+        raise in_another_order("the columns agree overall, but the records do not")
     return pair, notes
 
 
@@ -385,15 +396,3 @@ def _opened(table: Any, which: str) -> nw.DataFrame[Any]:
         return open_frame(table)
     except InputError as error:
         raise InputError(sentence(f"in the {which}, ", error)) from None
-
-
-def _order_by_witnesses(
-    before: nw.DataFrame[Any], after: nw.DataFrame[Any], quasi: Sequence[str]
-) -> RowOrder:
-    """Check the row order by columns that both tables have besides the quasi-identifiers."""
-    shared = [name for name in before.columns if name in after.columns and name not in quasi]
-    order, column = row_order(before, after, shared)
-    if order is RowOrder.OTHER:
-        why = f"column {column!r} has the same values in both, but in other rows"
-        raise InputError(IN_ANOTHER_ORDER.format(why=why))
-    return order

@@ -4,36 +4,50 @@ gains.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, TypedDict, Unpack
 
 from microagg.errors import InputError
-from microagg.files.column_names import columns_of_file
-from microagg.files.reading import read_as_numbers, read_table
-from microagg.measures.measure import Measure
 from microagg.measures.registry import measure_named
 from microagg.problem.problem import Progress, checked_k
-from microagg.release.cells import confidential_of, read_cells, without_gaps
-from microagg.release.settings import OF_A_CELL, Settings
-from microagg.release.weighting import weighting_of
+from microagg.release.settings import Settings, SharedOptions
 from microagg.runtime.dask_cluster import check_engine
 from microagg.studies.column_roles import Names, names_of
 from microagg.studies.compare_cells import Cell, Outcome, Study, plan
 from microagg.studies.compare_state import State
+from microagg.studies.compare_study import measure_of_side, read_source, study_of
 from microagg.studies.compare_workers import outcomes, outcomes_on
 from microagg.studies.comparison import Comparison, Row
-from microagg.table.columns.frames import column_facts, open_frame, to_arrow
-from microagg.table.kind_parameters import OF_COLUMNS, column_settings
-from microagg.table.patterns import expand_names, is_pattern
-from microagg.table.schema import ColumnSettings, Kind, Role, assign_roles
+from microagg.table.keyword_options import takes_options
 
 MEASURES = ("il", "linkage")
 """What is measured unless something else is asked for."""
 
 
+class RunningOptions(TypedDict, total=False):
+    """Keywords of `compare` on how it is run."""
+
+    jobs: int | None
+    engine: Any
+    spill: str | Path | None
+    state: str | Path | None
+    name: str | None
+    reading: Mapping[str, Any] | None
+
+
+class CompareOptions(SharedOptions, RunningOptions, total=False):
+    """Keywords of `compare` on settings of all releases, and on how it is run."""
+
+    k: Sequence[int] | int | None
+
+
+RUNNING = tuple(inspect.get_annotations(RunningOptions))
+_DECLARED = {name: item for name, item in Settings.parameters().items() if name != "k"}
+
+
+@takes_options(CompareOptions, _DECLARED, also=Settings.parameters())
 def compare(
     table: Any,
     *,
@@ -47,14 +61,8 @@ def compare(
     risk: str = "linkage",
     measures: Sequence[str] = MEASURES,
     seeds: Sequence[int] = (0,),
-    jobs: int = 1,
-    engine: Any = None,
-    spill: str | Path | None = None,
-    state: str | Path | None = None,
     progress: Progress | None = None,
-    name: str = "",
-    reading: Mapping[str, Any] | None = None,
-    **settings: Any,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Anonymize a table by every method with every k, and measure all releases.
 
@@ -65,7 +73,7 @@ def compare(
     table : pandas, polars, Arrow or NumPy table, or path
         Table to protect.
     ks : list of int
-        Values of k; `k` is an alias.
+        Values of k.
     methods : list of str or "all"
         Names from the registry, with parameters where needed ("v-mdav:gamma=1.1").
     quasi : list of str
@@ -80,8 +88,8 @@ def compare(
         Measures of the table.
     seeds : list of int
         Seeds of randomised methods.
-    jobs : int
-        Number of processes. It does not change the rows.
+    jobs : int, optional
+        Number of processes, by default one. It does not change the rows.
     engine : distributed.Client or str, optional
         Dask cluster that runs the releases: a client, an address or "local:4".
     spill : str or Path, optional
@@ -93,12 +101,17 @@ def compare(
     progress : callable, optional
         Called as ``progress(done, total)``, counting releases. Its attribute `tell`, if any, is
         called with a line for each new one.
-    name : str
-        Name of the table in the map.
+    name : str, optional
+        Name of the table in the map, by default that of its file.
     reading : dict, optional
         Options on the file, such as ``{"header": False}``.
-    **settings
-        Settings of all releases, such as `scale`, `precision`, `l`, `t`, `weight` and `stratum`.
+    k : list of int
+        Alias of `ks`.
+    weight, stratum, unit, l, t, diversity, c, exact, small_strata, refine, scale, kinds, nominal, \
+ordinal, importance, aggregate, hierarchy, missing, special, na, precision, cap, rules : optional
+        Settings of all releases, as in `anonymize`.
+    identifier, rest : optional
+        Accepted as in `anonymize`. Columns without another role are ignored.
 
     Returns
     -------
@@ -118,21 +131,26 @@ def compare(
     >>> [(row.method, row.k, row.k_anonymous) for row in comparison.rows][1:3]
     [('mdav', 4, True), ('individual-ranking', 2, False)]
     """
-    folder = _shared_folder(table, state, spill)
-    wanted_ks = _values_of_k(settings.pop("k", None) if ks is None else ks)
+    settings: dict[str, Any] = dict(options)
+    running = {name: settings.pop(name, None) for name in RUNNING}
+    engine, state, name = running["engine"], running["state"], running["name"] or ""
+    folder = _shared_folder(table, state, running["spill"])
+    k = settings.pop("k", None)
+    wanted_ks = _values_of_k(k if ks is None else ks)
     if isinstance(table, str | Path):
         name = name or Path(table).stem
-        table, quasi = _read(Path(table), quasi, settings, reading or {})
+        table, quasi = read_source(Path(table), quasi, settings, running["reading"] or {})
     roles = {
         "quasi": names_of(quasi),
         "confidential": names_of(confidential),
         "keep": names_of(keep),
     }
     wanted = tuple(dict.fromkeys([loss, risk, *measures]))
-    study = _study(table, roles, settings, known, wanted)
-    sides = _side(loss, "loss", study), _side(risk, "risk", study)
+    study = study_of(table, roles, settings, known, wanted)
+    sides = measure_of_side(loss, "loss", study), measure_of_side(risk, "risk", study)
     cells = _cells(methods, wanted_ks, seeds, study)
-    if _whole(jobs, "jobs") < 1:
+    jobs = 1 if running["jobs"] is None else _whole(running["jobs"], "jobs")
+    if jobs < 1:
         raise InputError("jobs must be at least 1.")
     if engine is not None:
         check_engine(engine)
@@ -237,125 +255,6 @@ def _news(name: str, cell: Cell, outcome: Outcome) -> str:
     measure = measure_named(first)
     unit = "%" if measure.unit.startswith("percent") else measure.unit
     return f"{which}, {'IL' if first == 'il' else measure.title} {value:.4g} {unit}"
-
-
-def _study(
-    table: Any,
-    named: dict[str, list[str]],
-    options: dict[str, Any],
-    known: Names,
-    measures: tuple[str, ...],
-) -> Study:
-    """Everything that can be wrong with a comparison as a whole is found here, before any cell is
-    run.
-    """
-    frame = open_frame(table)
-    named = {role: list(expand_names(names, frame.columns, role)) for role, names in named.items()}
-    _check_what_differs(options)
-    roles = {
-        **_roles_in(options),
-        Role.CONFIDENTIAL: named["confidential"],
-        Role.KEEP: named["keep"],
-    }
-    taken = {name for names in roles.values() for name in names}
-    facts = column_facts(frame)
-    numbers = [fact.name for fact in facts if fact.numeric and fact.name not in taken]
-    column_options = _column_options_in(options)
-    schema = assign_roles(
-        facts, {Role.QUASI: named["quasi"] or numbers, **roles}, "drop", column_options
-    )
-    chosen = schema.names(Role.QUASI)
-    for name in measures:
-        measure_named(name)
-    for name in names_of(known):
-        if name not in chosen:
-            raise InputError(f"an intruder cannot know {name!r}: it is not a quasi-identifier.")
-    shared = Settings.of(
-        **options,
-        k=2,
-        quasi=chosen,
-        confidential=schema.names(Role.CONFIDENTIAL),
-        keep=schema.names(Role.KEEP),
-    )
-    as_read = shared.of_table(frame.to_native())
-    weighting_of(frame, schema, as_read)
-    # raises where a value is wrong
-    read_cells(without_gaps(frame, schema, as_read)[0], schema, as_read)
-    return Study(
-        table=to_arrow(
-            frame.select(*(name for name in frame.columns if name in (*chosen, *taken)))
-        ),
-        settings=shared,
-        known=tuple(names_of(known)),
-        measures=measures,
-    )
-
-
-def _roles_in(options: dict[str, Any]) -> dict[Role, Sequence[str]]:
-    """The columns of weights, strata and units among the settings."""
-    declared = Settings.parameters()
-    names_by_role = {
-        name: declared[name].parse(options[name])
-        for name in ("weight", "stratum", "unit")
-        if name in options
-    }
-    return {
-        Role(name): [names] if isinstance(names, str) else names or ()
-        for name, names in names_by_role.items()
-    }
-
-
-def _column_options_in(options: dict[str, Any]) -> ColumnSettings:
-    return column_settings(
-        **{
-            parameter.name: options[parameter.name]
-            for parameter in OF_COLUMNS
-            if parameter.name in options
-        }
-    )
-
-
-def _check_what_differs(options: dict[str, Any]) -> None:
-    """Raise if an option that differs between cells is set for all of them."""
-    for name in options:
-        if name in OF_A_CELL or name not in Settings.parameters():
-            raise InputError(f"{name} cannot be set for all releases of a comparison.")
-
-
-def _read(
-    path: Path, quasi: Names, settings: dict[str, Any], reading: Mapping[str, Any]
-) -> tuple[pa.Table, Names]:
-    """Return the table of a file, and the quasi-identifiers with names in place of patterns."""
-    if any(map(is_pattern, names_of(quasi))):
-        quasi = expand_names(names_of(quasi), columns_of_file(path, **reading), "quasi")
-    weight = _roles_in(settings).get(Role.WEIGHT, ())
-    options = _column_options_in(settings)
-    if names := names_of(quasi):
-        return read_table(path, quasi=[*names, *weight], settings=options, **reading), quasi
-    return read_as_numbers(path, settings=options, **reading), quasi
-
-
-def _side(name: str, side: str, study: Study) -> Measure:
-    """The measure of one axis of the map; the table must have what it needs."""
-    measure = measure_named(name)
-    if measure.side != side:
-        raise InputError(
-            f"{name!r} measures {measure.side}, but a measure of {side} is needed here."
-        )
-    attributes = confidential_of(study.table, study.settings.confidential, study.settings)
-    has = {
-        "confidential": bool(attributes),
-        "categories": any(attribute.kind is not Kind.NUMERIC for attribute in attributes),
-        "kept": bool(study.settings.keep),
-    }
-    if not has.get(measure.needs, True):
-        needed = (
-            "confidential columns of categories"
-            if measure.needs == "categories"
-            else f"{measure.needs} columns"
-        )
-        raise InputError(f"measure {name!r} needs {needed}; name some, or choose another measure.")
-    return measure
 
 
 def _whole(value: Any, what: str) -> int:

@@ -134,6 +134,26 @@ def row_order(
     return (RowOrder.OTHER if disagrees else RowOrder.UNKNOWN), disagrees
 
 
+def order_by_witnesses(
+    original: nw.DataFrame[Any], release: nw.DataFrame[Any], quasi: Sequence[str]
+) -> RowOrder:
+    """Check the row order by columns that both tables have besides the quasi-identifiers."""
+    shared = [name for name in original.columns if name in release.columns and name not in quasi]
+    order, column = row_order(original, release, shared)
+    if order is RowOrder.OTHER:
+        raise in_another_order(f"column {column!r} has the same values in both, but in other rows")
+    return order
+
+
+def in_another_order(why: str) -> InputError:
+    """Return the error on tables whose records are not in the same order."""
+    return InputError(
+        f"the records of the two tables are not in the same order ({why}), so nothing was "
+        "measured; match them by a column that tells them apart (--key), or save the release with "
+        "--keep-order."
+    )
+
+
 def _codes(
     original: nw.DataFrame[Any], release: nw.DataFrame[Any], column: str
 ) -> tuple[np.ndarray, np.ndarray] | None:

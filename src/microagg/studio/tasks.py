@@ -25,7 +25,7 @@ from microagg.pipeline.files import anonymize_file
 from microagg.pipeline.preparation import open_table, prepare
 from microagg.pipeline.preview import Previewer
 from microagg.pipeline.sources import read_for_settings
-from microagg.problem.watch import StopSearch
+from microagg.problem.watch import STOPPED_BY_HAND, StopSearch
 from microagg.proposal.proposal import Proposal, propose_for_file
 from microagg.release.manifest import manifest_paths
 from microagg.release.note_columns import RELEASED_UNCHANGED, notes_on_naming
@@ -65,7 +65,7 @@ class SearchProgress:
         """Report progress; raise `StopSearch` if somebody wants the best so far."""
         if self._stop.is_set() and self._searching and done < total:
             self._stop.clear()
-            raise StopSearch("stopped by hand; nothing was released.")
+            raise StopSearch(STOPPED_BY_HAND)
         if time.monotonic() >= self._next or done >= total:
             self._next = time.monotonic() + OFTEN
             self._send(share=done / total if total else 1.0, text=self._text)

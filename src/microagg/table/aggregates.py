@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from microagg.errors import InputError
 from microagg.table.schema import Kind
+from microagg.table.suggestions import NO_QUASI
 
 if TYPE_CHECKING:
     import numpy as np
@@ -332,10 +333,7 @@ def check_aggregates(
     by_name = {column.name: column for column in columns}
     for column, name in names.items():
         if column not in by_name:
-            raise InputError(
-                f"aggregate names {column!r}, which is no quasi-identifying column; others are not "
-                "changed."
-            )
+            raise InputError(NO_QUASI.format("aggregate", column))
         if name not in AGGREGATES:
             raise InputError(f"aggregate of {column!r} must be one of {', '.join(AGGREGATES)}.")
         entry, kind = AGGREGATES[name], by_name[column].kind

@@ -15,6 +15,7 @@ from microagg.errors import InputError
 from microagg.kernels import partial_sums, sums
 from microagg.table.reduction import Reduction
 from microagg.table.schema import Kind
+from microagg.table.suggestions import NO_QUASI
 from microagg.table.variable import Cells, Variable
 
 Limit = float | str | None
@@ -260,9 +261,7 @@ def check_unknown(names: Sequence[str], caps: Mapping[str, Any]) -> None:
     """Raise where caps name a column that is not among these."""
     for name in caps:
         if name not in names:
-            raise InputError(
-                f"cap names {name!r}, which is no quasi-identifying column; others are not changed."
-            )
+            raise InputError(NO_QUASI.format("cap", name))
 
 
 def ordered_limits(

@@ -21,6 +21,7 @@ import numpy as np
 
 from microagg.errors import InputError
 
+NO_HIERARCHY = "a hierarchy must be a file, a table, a dict or a list of paths from value to top."
 DELIMITERS = (";", ",", "\t", "|")
 LARGEST = 50_000_000  # bytes: a larger file is no hierarchy
 
@@ -91,10 +92,7 @@ class Hierarchy:
         rows: list[Row] = []
         for number, path in enumerate(data, 1):
             if isinstance(path, str | bytes) or not isinstance(path, Sequence):
-                raise InputError(
-                    "a hierarchy must be a file, a table, a dict or a list of paths from "
-                    "value to top."
-                )
+                raise InputError(NO_HIERARCHY)
             rows.append((f"path {number}", tuple(map(_text, path))))
         return Hierarchy(_checked(rows))
 
@@ -317,9 +315,7 @@ def _rows_of_table(table: Any) -> list[Row]:
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise InputError(
-            "a hierarchy must be a file, a table, a dict or a list of paths from value to top."
-        ) from None
+        raise InputError(NO_HIERARCHY) from None
     columns = [frame[name].to_list() for name in frame.columns]
     return [
         (f"row {number}", tuple(map(_text, row)))

@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from microagg.errors import InputError
 from microagg.table.aggregates import default_aggregate
@@ -243,6 +243,24 @@ SPECIAL = Codes(
 NA = Markers("na", "Further texts that mean a missing value; empty cells are missing anyway.")
 OF_COLUMNS = (KINDS, NOMINAL, ORDINAL, IMPORTANCE, AGGREGATE, HIERARCHY, SPECIAL, NA)
 """The parameters that `column_settings` puts together."""
+
+
+class MeaningOptions(TypedDict, total=False):
+    """Keywords that say what the values of a column mean, whoever made the table."""
+
+    kinds: Mapping[str, str] | Sequence[str] | str | None
+    nominal: Sequence[str | int] | str | int
+    ordinal: Mapping[str, Any] | Sequence[str | int] | str | int | None
+    special: Mapping[str, Any] | Sequence[str] | str | None
+    na: Sequence[Any] | str | float
+
+
+class ColumnOptions(MeaningOptions, total=False):
+    """Keywords that `column_settings` takes."""
+
+    importance: Mapping[str, float] | Sequence[str] | str | None
+    aggregate: Mapping[str, str] | Sequence[str] | str | None
+    hierarchy: Mapping[str, Any] | Sequence[str] | str | None
 
 
 def column_settings(**value: Any) -> ColumnSettings:

@@ -110,17 +110,18 @@ class Rules(Names):
         """The rules as they are written, each once."""
         texts_given = [value] if isinstance(value, str) else value
         if not isinstance(texts_given, Iterable) or isinstance(texts_given, bytes | dict):
-            raise InputError(
-                f"{self.name} must be a rule or a list of rules, such as 'total = wage + other'."
-            )
+            raise self._no_rules()
         texts = list(texts_given)
         if not all(isinstance(rule, str) for rule in texts):
-            raise InputError(
-                f"{self.name} must be a rule or a list of rules, such as 'total = wage + other'."
-            )
+            raise self._no_rules()
         if texts == [NO_RULES]:
             return (NO_RULES,)
         return tuple(dict.fromkeys(Rule.parse(rule).text for rule in texts))
+
+    def _no_rules(self) -> InputError:
+        return InputError(
+            f"{self.name} must be a rule or a list of rules, such as 'total = wage + other'."
+        )
 
 
 RULES = Rules(

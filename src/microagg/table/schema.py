@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from microagg.errors import InputError
 from microagg.sentences import Assignment, sentence
 from microagg.table.parameters import Choice
-from microagg.table.suggestions import describe_columns, list_names
+from microagg.table.suggestions import NO_QUASI, describe_columns, list_names
 
 if TYPE_CHECKING:
     from microagg.table.hierarchy import Hierarchy
@@ -227,10 +227,7 @@ def _check_unfitting(columns: Sequence[Column], options: ColumnSettings) -> None
                 )
             weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT
             if what in of_quasi and by_name[name].role is not Role.QUASI and not weighs:
-                raise InputError(
-                    f"{what} names {name!r}, which is no quasi-identifying column; "
-                    f"others are not changed."
-                )
+                raise InputError(NO_QUASI.format(what, name))
     for name in options.special:
         _check_special(by_name[name])
     for name, how in options.aggregate.items():

@@ -17,12 +17,18 @@ import pyarrow.csv
 import pytest
 
 import microagg as ma
+import small_blocks
+from dask_clusters import small_budget
 from microagg.cli.commands import app
+from microagg.cli.watching import warnings_as_notes
 from microagg.errors import CodesWarning
 from microagg.files.formats import formats, known_suffixes
 from microagg.measures.loss.prediction import regression_kept
 from microagg.measures.measure import Figure, Pair, Sample
 from microagg.measures.registry import measure_named
+from microagg.pipeline.memory_budget import MemoryBudget
+from microagg.pipeline.on_disk import OnDiskRelease
+from microagg.proposal import open_codes
 from microagg.proposal.open_codes import check_codes, settled
 from microagg.release.note_entries import RELEASE_NOTES
 from microagg.release.report.figure_tables import figures_grids
@@ -91,6 +97,38 @@ class TestCodes:
             check_codes(settled({**settings, **answer}, path, {}), path, {})
         declared = settled({**settings, "kinds": {"asked": "numeric"}}, path, {})
         assert declared["kinds"] == {"roof": "numeric", "region": "numeric"}
+
+    @pytest.mark.parametrize("memory", [None, 1])
+    def test_a_file_in_python_warns_in_memory_and_out_of_core(
+        self, memory: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small_blocks.make_small(monkeypatch.setattr)
+        monkeypatch.setattr(MemoryBudget, "checked", small_budget())
+        path, target = tmp_path / "in.csv", tmp_path / "out.csv"
+        pa.csv.write_csv(pa.table(dwellings(1500)), path)
+        settings: dict[str, Any] = {"quasi": ["roof", "rent", "region"], "memory": memory}
+        with pytest.warns(CodesWarning, match="averaged: 'roof', 'region'") as caught:
+            release = ma.anonymize_file(path, target, 3, **settings)
+        assert isinstance(release, OnDiskRelease) is (memory is not None)
+        assert [warning.filename for warning in caught] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ma.anonymize_file(path, target, 3, nominal=["roof", "region"], **settings)
+
+    def test_a_file_too_large_for_the_question_is_noted_on_the_command_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(open_codes, "LARGEST", 0)
+        path = tmp_path / "in.csv"
+        pa.csv.write_csv(pa.table(dwellings()), path)
+        with warnings_as_notes():
+            command = [str(path), str(tmp_path / "out.csv"), "--k", "3", "--quasi", "roof,rent"]
+            app(
+                ["anonymize", *command, "--rest", "drop", "--method", "mdav"], standalone_mode=False
+            )
+        error = " ".join(capsys.readouterr().err.split())
+        assert "averaged: 'roof'. Declare codes with --nominal roof, numbers with" in error
+        assert "--kind roof=numeric" in error
 
     def test_small_tables_and_measurements_are_not_asked_about(self) -> None:
         with warnings.catch_warnings():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from microagg.errors import InputError
 from microagg.files.columnar.arrow_blocks import DamagedError, claims_of
-from microagg.files.format import Format
+from microagg.files.format import EMPTY, Format
 from microagg.files.unpacking import check_larger, largest_table
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _check_other_files(path: Path) -> None:
     with path.open("rb") as file:
         beginning = file.read(8)
     if not beginning:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if beginning.startswith(b"FEA1"):
         raise InputError(
             f"{str(path)!r} is a Feather file of the first version; write it anew as "

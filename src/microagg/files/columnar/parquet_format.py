@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
 from microagg.files.columnar.arrow_format import LEAST_A_RECORD, check_broken
-from microagg.files.format import RECORDS_IN_A_PIECE, Format
+from microagg.files.format import EMPTY, RECORDS_IN_A_PIECE, Format
 from microagg.files.unpacking import check_larger, largest_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read(path: Path) -> pa.Table:
     from microagg.table.columns.arrow import bytes_spelled_out, names_within
 
     if path.stat().st_size == 0:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     try:
         # not read_table(): it takes folders named like "year=2024" on the way for columns
         with parquet.ParquetFile(path) as file:

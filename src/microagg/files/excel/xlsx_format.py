@@ -18,7 +18,7 @@ from microagg.files.excel.cells import (
     restore_early_dates,
 )
 from microagg.files.excel.sizes import check_large_workbook
-from microagg.files.format import Format
+from microagg.files.format import EMPTY, Format
 from microagg.files.text.headers import LOOKED_AT, FirstRow, check_unclear_names
 from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
@@ -94,7 +94,7 @@ def read(
     _check_other_files(path)
     rows, others = _rows(path, sheet)
     if not rows or not rows[0]:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if skip_rows and skip_rows >= len(rows):
         raise InputError(
             sentence(
@@ -133,7 +133,7 @@ def _check_other_files(path: Path) -> None:
     with path.open("rb") as file:
         beginning = file.read(8)
     if not beginning:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if beginning.startswith(OLD):
         raise InputError(
             f"{str(path)!r} has a password or is of Excel's old format; save it as .xlsx "

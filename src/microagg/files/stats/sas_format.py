@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.errors import InputError
-from microagg.files.format import Format
+from microagg.files.format import EMPTY, Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ def read(path: Path) -> pa.Table:
     with path.open("rb") as file:
         content = file.read(1 << 20)
     if not content:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if not recognise(content) or path.stat().st_size % RECORD:
         raise unreadable(package(), path)
     table = read_by(package(), path)
@@ -80,7 +80,7 @@ def read_own(path: Path) -> pa.Table:
     with path.open("rb") as file:
         beginning = file.read(64)
     if not beginning:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if not recognise_own(beginning):
         raise unreadable(package("read_sas7bdat"), path)
     return read_by(package("read_sas7bdat"), path)

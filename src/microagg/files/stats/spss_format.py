@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.files.format import Format
+from microagg.files.format import EMPTY, Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,7 @@ def read(path: Path) -> pa.Table:
     with path.open("rb") as file:
         beginning = file.read(4)
     if not beginning:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if not recognise(beginning):
         if beginning[:3] in (b"PK\x03", b"\x89HD"):
             raise InputError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.errors import InputError
-from microagg.files.format import Format
+from microagg.files.format import EMPTY, Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def read(path: Path) -> pa.Table:
         file.seek(max(0, path.stat().st_size - 64))
         ending = file.read()
     if not beginning:
-        raise InputError(f"{str(path)!r} is empty; it needs columns and at least one record.")
+        raise InputError(EMPTY.format(str(path)))
     if not recognise(beginning) or (beginning.startswith(MAGIC) and END not in ending):
         raise unreadable(package(), path)
     return read_by(package(), path)

@@ -18,7 +18,7 @@ from microagg.files.text.csv_header import delimiter_in, header_of, line_end_of,
 from microagg.files.text.decoding import Source, open_text
 from microagg.files.text.encoding_detection import MAGIC, OTHERS
 from microagg.files.text.formulas import escaped_column, unescaped, with_texts
-from microagg.files.text.headers import FirstRow, check_unclear_names
+from microagg.files.text.headers import UNCLEAR_HEADER, FirstRow, check_unclear_names
 from microagg.files.text.quoting import with_gaps_at, with_unquoted_gaps
 from microagg.sentences import Assignment, sentence
 from microagg.table.columns.text_options import (
@@ -144,9 +144,7 @@ def _read(
         return _without_records(names)
     table = _read_rows(path, source, delimiter, names, first=False, gaps=gaps)
     if table.column_names != names:
-        raise InputError(
-            f"the header of {str(path)!r} is not clear; put its column names in double quotes."
-        )
+        raise InputError(UNCLEAR_HEADER.format(str(path)))
     if header is None:
         row = FirstRow(names)
         row.add_table(table)

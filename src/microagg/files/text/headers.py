@@ -30,6 +30,8 @@ LOOKED_AT = 100
 """Cells below a name that are looked at for what the column holds."""
 SHOWN = 3
 
+UNCLEAR_HEADER = "the header of {!r} is not clear; put its column names in double quotes."
+
 
 class FirstRow:
     """First row of a file without a declared header, to be judged by the rows below it.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.kernels import sums
+from microagg.measures.loss.loss_sums import LossSums, percent_lost
 from microagg.measures.loss.sse import loss_between
 from microagg.table.encoder import Space
 from microagg.table.variable import Cells
@@ -34,17 +34,15 @@ def loss_of_release(
     (4.0, True)
     """
     total = space.total(before)
-    within = _percent(space.within(before, labels), total)
     if space.is_plain and not any(variable.coarse for variable in after.variables):
         loss = loss_between(space.points(before), space.points(after))  # the very digits
+        within = space.within(before, labels)
     else:
-        errors = space.column_errors(before, after, labels)
-        sse = sums.rounded(sums.column_sums(errors.reshape(-1, 1)), 0)
-        loss = {"IL": _percent(sse, total), "SSE": sse}
-        if _one_record(after):
-            # one record for all: all is lost, and no more than all
-            loss["IL"] = min(loss["IL"], 100.0)
-    return {**loss, "IL_within": within}
+        lost = LossSums.of_chunk(space, before, after, labels)
+        sse, one_record = lost.squared_error, lost.one is not None
+        loss = {"IL": percent_lost(sse, total, one_record=one_record), "SSE": sse}
+        within = lost.error_within(space)
+    return {**loss, "IL_within": percent_lost(within, total)}
 
 
 def loss_by_column(
@@ -59,17 +57,6 @@ def loss_by_column(
     """
     errors, totals = space.column_errors(before, after, labels), space.column_totals(before)
     return {
-        name: 0.0 if j in space.constant else _percent(float(errors[j]), float(totals[j]))
+        name: 0.0 if j in space.constant else percent_lost(float(errors[j]), float(totals[j]))
         for j, name in enumerate(before.names)
     }
-
-
-def _percent(sse: float, sst: float) -> float:
-    return 100.0 * sse / sst if sst > 0.0 else 0.0
-
-
-def _one_record(cells: Cells) -> bool:
-    values = np.array_equal(
-        cells.values, np.broadcast_to(cells.values[:1], cells.values.shape), equal_nan=True
-    )
-    return values and (cells.atoms is None or bool((cells.atoms == cells.atoms[:1]).all()))

@@ -8,6 +8,7 @@ import numpy as np
 
 from microagg.errors import InputError
 from microagg.kernels import partial_sums, sums
+from microagg.measures.loss.loss_sums import LossSums, percent_lost, squared_errors
 from microagg.problem.problem import as_points
 
 
@@ -67,15 +68,8 @@ def loss_between(points: np.ndarray, released: np.ndarray) -> dict[str, float]:
     >>> loss_between(np.array([[0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [1.0]]))
     {'IL': 100.0, 'SSE': 1.0}
     """
-    rows = np.arange(len(points), dtype=np.int32)
-    loss = _loss(points, sums.squared_error(points, released, rows))
-    if (released == released[:1]).all():
-        # One point for all tells nothing of any record: all is lost, and no more than all, though
-        # that point, a rounded mean,
-        # may be farther off than the mean itself. Where records are still told apart, an IL above
-        # 100 is a fact and stays.
-        loss["IL"] = min(loss["IL"], 100.0)
-    return loss
+    lost = LossSums.of_points(points, released)
+    return _loss(points, lost.squared_error, one_record=lost.one is not None)
 
 
 class LossBetween:
@@ -93,35 +87,32 @@ class LossBetween:
 
     def __init__(self, mean: np.ndarray, groups: int = 0) -> None:
         self._mean = mean.reshape(1, -1)
-        self._sse, self._sst = np.zeros((3, 1)), np.zeros((3, 1))
+        self._lost: LossSums | None = None
+        self._sst = np.zeros((3, 1))
         self._by_group = np.zeros((groups, 3, 1))
-        self._first: np.ndarray | None = None
-        self._one_point = True
 
     def add(
         self, points: np.ndarray, released: np.ndarray, labels: np.ndarray | None = None
     ) -> None:
         """Count some records; `labels` are their groups, where these are asked about."""
-        rows, everything = np.arange(len(points), dtype=np.int32), np.zeros(len(points), np.int32)
-        partial_sums.add_sums(self._sse, partial_sums.squared_error_sums(points, released, rows))
+        part = LossSums.of_points(points, released, keep_errors=labels is not None)
+        self._lost = part if self._lost is None else self._lost.combine(part)
+        everything = np.zeros(len(points), np.int32)
         partial_sums.add_sums(
             self._sst, partial_sums.squared_error_sums(points, self._mean, everything)
         )
         if labels is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                errors = np.ascontiguousarray((points - released) ** 2)
+            assert part.errors is not None
             partial_sums.add_group_errors(
-                self._by_group, errors, np.ascontiguousarray(labels, np.int32)
+                self._by_group, part.errors, np.ascontiguousarray(labels, np.int32)
             )
-        if len(released):
-            self._first = released[0].copy() if self._first is None else self._first
-            self._one_point = self._one_point and bool((released == self._first).all())
 
     def loss(self) -> dict[str, float]:
         """SSE and IL of all that was counted."""
-        sse, sst = float(sums.rounded(self._sse, 0)), float(sums.rounded(self._sst, 0))
-        il = 100.0 * sse / sst if sst > 0.0 else 0.0
-        return {"IL": min(il, 100.0) if self._one_point else il, "SSE": sse}
+        if self._lost is None:
+            return {"IL": 0.0, "SSE": 0.0}
+        sse, sst = float(self._lost.squared_error), float(sums.rounded(self._sst, 0))
+        return {"IL": percent_lost(sse, sst, one_record=self._lost.one is not None), "SSE": sse}
 
     def largest_share(self) -> float:
         """The largest part of the squared error that one group makes up."""
@@ -139,8 +130,7 @@ def largest_share(points: np.ndarray, released: np.ndarray, labels: np.ndarray) 
     >>> largest_share(points, released, np.array([0, 0, 1, 1]))
     0.9
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        errors = (points - released) ** 2
+    errors = squared_errors(points, released)
     if labels.ndim == 1:
         return share_of(error_sums(errors, labels))
     return share_of(
@@ -172,10 +162,10 @@ def share_of(groups: np.ndarray) -> float:
     return float(partial_sums.rounded_each(groups).max() / total) if total > 0.0 else 0.0
 
 
-def _loss(points: np.ndarray, sse: float) -> dict[str, float]:
+def _loss(points: np.ndarray, sse: float, *, one_record: bool = False) -> dict[str, float]:
     everything = np.zeros(len(points), np.int32)
     sst = sums.squared_error(points, sums.group_means(points, everything, 1), everything)
-    return {"IL": 100.0 * sse / sst if sst > 0.0 else 0.0, "SSE": sse}
+    return {"IL": percent_lost(sse, sst, one_record=one_record), "SSE": sse}
 
 
 def _as_labels(labels: Any) -> np.ndarray:

@@ -161,6 +161,10 @@ def _confidential(pair: Pair) -> list[tuple[str, np.ndarray, bool]]:
     return rest + ordered
 
 
+NO_VALUE_KNOWN = (
+    "In some class no value is known; 1 says that all records of some class share a confidential "
+    "value, or lack one."
+)
 DISTINCT_L = Measure(
     name="distinct-l",
     title="different confidential values in a class, at least",
@@ -169,8 +173,7 @@ DISTINCT_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class no value is known; 1 says that all records of some class share a "
-    "confidential value, or lack one.",
+    zero_means=NO_VALUE_KNOWN,
     highest_means="Every class has all values: the figure is then the number of distinct values of "
     "the poorest column.",
     source="Machanavajjhala et al. 2007, distinct l-diversity, each confidential column by itself. "
@@ -189,8 +192,7 @@ ENTROPY_L = Measure(
     lower_is_better=False,
     lowest=0.0,
     highest=np.inf,
-    zero_means="In some class no value is known; 1 says that all records of some class share a "
-    "confidential value, or lack one.",
+    zero_means=NO_VALUE_KNOWN,
     highest_means="Every class has all values equally often: the figure is then their number.",
     source="Machanavajjhala et al. 2007, entropy l-diversity: exp of the smallest entropy, not "
     "rounded down. "

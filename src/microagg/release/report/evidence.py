@@ -40,7 +40,7 @@ from microagg.release.report.figure_tables import (
     figures_grids,
 )
 from microagg.release.report.moments import moments
-from microagg.release.report.spread import spread_of
+from microagg.release.report.spread import NO_PICTURE, spread_of
 from microagg.release.report.subject import Subject, lost_of_columns
 from microagg.release.report.totals import on_totals
 from microagg.table.schema import Kind, Role
@@ -298,9 +298,7 @@ def _distributions(subject: Subject, order: np.ndarray) -> Iterator[Block]:
     )
     missing = [name for name, spread in spreads if spread is None]
     if missing:
-        yield Paragraph(
-            f"Without a picture, because there are not two bins to show: {listed(missing)}."
-        )
+        yield Paragraph(NO_PICTURE.format(listed(missing)))
 
 
 def risk(subject: Subject) -> Section:

@@ -20,7 +20,7 @@ from microagg.release.report.correlations import (
 from microagg.release.report.document import Block, Facts, Paragraph, Section
 from microagg.release.report.evidence import LEVELS_AND_GAPS, TABLED, on_sample, pictured
 from microagg.release.report.figure_tables import by_column, figures_grids, rows_of_figures
-from microagg.release.report.spread import spread_of
+from microagg.release.report.spread import NO_PICTURE, spread_of
 from microagg.release.report.subject import Subject
 
 
@@ -42,11 +42,7 @@ def distributions(subject: Subject) -> Section:
     ]
     missing = [name for name, spread in spreads if spread is None]
     if missing:
-        blocks.append(
-            Paragraph(
-                f"Without a picture, because there are not two bins to show: {listed(missing)}."
-            )
-        )
+        blocks.append(Paragraph(NO_PICTURE.format(listed(missing))))
     measured = subject.figures_of("loss")
     if measured:
         blocks.extend(figures_grids(subject, measured))

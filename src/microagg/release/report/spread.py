@@ -25,6 +25,7 @@ from microagg.release.report.document import Grid, Picture
 from microagg.table.schema import Kind
 from microagg.table.variable import NO_ATOM, Cells, Variable
 
+NO_PICTURE = "Without a picture, because there are not two bins to show: {}."
 LEVELS = 12  # of a picture; more are not told apart by eye
 MISSING = "missing"
 _PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}

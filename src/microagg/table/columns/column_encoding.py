@@ -28,6 +28,10 @@ MOST_LEVELS = 100_000
 """Largest number of distinct values of a column of categories or text out of core: they are counted
 in memory.
 """
+MANY_LEVELS = (
+    f"column {{!r}} has more than {MOST_LEVELS:,} different values, too many for categories beyond "
+    "memory; give it more memory or another role."
+)
 TOLD_APART = LARGEST_WHOLE / 4
 """Largest difference that is exact in float64, so that no value needs to be looked up."""
 
@@ -126,11 +130,7 @@ class ColumnStats(Reduction):
 
     def _check_many(self) -> None:
         if self.values is not None and len(self.values.counts) > MOST_LEVELS:
-            raise OnlyInMemoryError(
-                f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
-                f"too many for categories beyond memory; "
-                "give it more memory or another role."
-            )
+            raise OnlyInMemoryError(MANY_LEVELS.format(self.name))
 
 
 def column_stats(

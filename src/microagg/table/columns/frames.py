@@ -46,6 +46,8 @@ KNOWN_TABLES = (
 LARGEST = 1e100
 LARGEST_WHOLE = 2.0**53  # from here on float64 skips whole numbers
 
+NO_RECORDS = "the table has no records; there is nothing to protect."
+
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
     """Return a narwhals frame of a pandas, polars or Arrow table, or of a NumPy matrix.
@@ -74,7 +76,7 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
             "names are not."
         )
     if len(frame) == 0:
-        raise InputError("the table has no records; there is nothing to protect.")
+        raise InputError(NO_RECORDS)
     if isinstance(native := frame.to_native(), pa.Table):
         _check_broken(native)
         if any(pa.types.is_run_end_encoded(kind) for kind in native.schema.types):

@@ -48,6 +48,8 @@ from microagg.table.columns.text_options import cells_of_pattern
 from microagg.table.columns.text_types import TextType, is_truth, number_type
 from microagg.table.schema import ColumnSettings, Kind
 
+NO_DATE = "no date of the calendar; mend it or leave the record out"
+
 
 def quasi_column(
     name: str, column: pa.ChunkedArray, settings: ColumnSettings, dates: str | None = None
@@ -270,9 +272,7 @@ def _as_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedArray]:
     try:
         dates = pc.cast(local, pattern.type_without_zone)
     except pa.ArrowInvalid:
-        _check_cell(
-            name, _first_no_date(local), "no date of the calendar; mend it or leave the record out"
-        )
+        _check_cell(name, _first_no_date(local), NO_DATE)
     dates = pc.cast(dates, pattern.type)
     marks = field_metadata(missing=usual_texts(look.text, apart), pattern=pattern)
     return pa.field(name, dates.type, metadata=marks), dates
@@ -292,7 +292,7 @@ def _as_pattern_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedA
     )
     wrong = first_of(both_of(pc.is_valid(text), pc.invert(pc.fill_null(same, False))))
     if wrong >= 0:
-        _check_cell(name, wrong, "no date of the calendar; mend it or leave the record out")
+        _check_cell(name, wrong, NO_DATE)
     dates = pc.cast(moments, pattern.type)
     return pa.field(
         name,
