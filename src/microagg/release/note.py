@@ -195,7 +195,8 @@ class _Formatter(string.Formatter):
         if "|" in format_spec:
             one, many = format_spec.split("|")
             return one if value == 1 else many
-        return super().format_field(value, format_spec)
+        text = super().format_field(value, format_spec)
+        return text.replace("-", "−") if isinstance(value, float) else text
 
 
 _FORMATTER = _Formatter()

@@ -24,14 +24,18 @@ _COMPANIES = re.compile(
     r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
     r"entreprises?|empresas?)\b"
 )
+PROTECTED = "Protected by groups"
 BOXES = (
     ("Removed", (Role.IDENTIFIER, Role.UNIT)),
-    ("Protected", (Role.QUASI, Role.STRATUM)),
-    ("Confidential", (Role.CONFIDENTIAL,)),
+    (PROTECTED, (Role.QUASI, Role.STRATUM)),
+    ("Confidential, unchanged", (Role.CONFIDENTIAL,)),
     ("Kept unchanged", (Role.KEEP,)),
 )
 NOT_LISTED = "not listed in a public report"
-SIGNATURE = Signature("Read, and approved for release", ("Name and function", "Date", "Signature"))
+SIGNATURE = Signature(
+    "Approved for release by the person responsible for these data",
+    ("Name and function", "Date", "Signature"),
+)
 
 
 def entity_of(subject: Subject) -> str:
@@ -94,7 +98,10 @@ def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
         else ""
     )
     head = ("column", "mean", "total", "spread", "categories lost")
-    return Grid(head, tuple(rows), f"Before and after; spread is the standard deviation.{more}")
+    caption = (
+        "Before and after. Spread: standard deviation. Filled and blanked gaps move totals, too."
+    )
+    return Grid(head, tuple(rows), f"{caption}{more}")
 
 
 def _change(change: float | None) -> str:
@@ -130,24 +137,26 @@ def fingerprint(manifest: object) -> str:
 
 def _figures(subject: Subject) -> Iterator[tuple[str, str, str]]:
     smallest, entity = int(subject.class_sizes.min()), entity_of(subject)
-    known = counted(len(subject.columns(Role.QUASI)), "protected column")
+    classes = len(subject.class_sizes)
+    known = counted(len(dict(_boxes(subject))[PROTECTED]), "protected column")
     yield (
-        "Smallest class",
+        f"Smallest of {classes:,} classes" if classes > 1 else "Only class",
         counted(smallest, "record"),
-        f"you asked for {subject.k}; {counted(len(subject.class_sizes), 'class', 'classes')}",
+        f"with equal protected values; you asked for {subject.k}",
     )
     yield (
         f"Chance of finding a {entity}",
         f"{number(100.0 / smallest, 3)} % at most",
-        f"by someone who knows the {known}",
+        f"by someone who knows the {known} only",
     )
     columns = subject.manifest.get("all_columns")
     if columns:
         unique = int(columns["unique_records"])
         yield (
-            "Unique records",
+            "Records that can be singled out",
             f"{unique:,} of {int(subject.manifest['records']):,}" if unique else "none",
-            f"for someone who knows all {int(columns['columns']):,} released columns",
+            f"{'' if unique else 'even '}by someone who knows all {int(columns['columns']):,} "
+            "released columns",
         )
 
 
@@ -185,7 +194,7 @@ def _scale(subject: Subject) -> Scale | None:
 def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     weight = subject.columns(Role.WEIGHT)
     becomes = {"keep": "Kept unchanged", "drop": "Removed"}.get(
-        subject.weight_becomes or "", "Protected"
+        subject.weight_becomes or "", PROTECTED
     )
     for title, roles in BOXES:
         names = subject.columns(*roles) + (weight if title == becomes else [])

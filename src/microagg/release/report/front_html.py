@@ -9,12 +9,8 @@ import math
 from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
 from microagg.release.report.front import NOT_LISTED
+from microagg.release.report.front_text import NEXT
 
-NEXT = {
-    "met": "It may be published once it is signed.",
-    "decide": "It may be published once each point below is accepted or changed, and it is signed.",
-    "stop": "Change what is listed below first.",
-}
 MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
 

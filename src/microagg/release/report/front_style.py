@@ -32,11 +32,13 @@ border: 1px solid var(--line); \
 border-radius: .4rem; }
 .front-figures dt { font-size: .86rem; color: var(--quiet); }
 .front-figures b { display: block; font-size: 1.45rem; line-height: 1.25; }
+.front-figures dd { line-height: 1.3; }
 .front-figures span { font-size: .82rem; color: var(--quiet); }
+.front-decide > p { font-size: .86rem; }
 .front-halves { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem 1.6rem; margin: .9rem 0; }
 .front-halves > div { min-width: 0; }
-.front-decide ol { list-style: none; margin: 0; padding: 0; font-size: .86rem; line-height: 1.4; }
-.front-decide li { display: flex; gap: .8rem; justify-content: space-between; padding: .3rem 0; \
+.front-decide ol { list-style: none; margin: 0; padding: 0; font-size: .86rem; line-height: 1.3; }
+.front-decide li { display: flex; gap: .8rem; justify-content: space-between; padding: .25rem 0; \
 border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 .front-decide em { color: var(--quiet); font-style: normal; }
 .front-ticks { flex: none; white-space: nowrap; font-size: .82rem; overflow-wrap: normal; }
