@@ -68,7 +68,7 @@ def test_what_lies_beyond_the_guarantee_is_told(microagg: Microagg, tmp_path: Pa
     assert "verdict      Guarantee met, " in done.out
     told = "If someone knows every published column, 12 of 12 records can be singled out."
     assert f"decide       {told}" in done.out
-    assert "names       May name people, and is released unchanged: code." in done.out
+    assert "names        May name people, and is released unchanged: code." in done.out
     alone = microagg(
         "anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop"
     )

@@ -20,12 +20,6 @@ from microagg.release.report.document import Document, Picture
 from microagg.release.report.plain import to_json
 
 
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes longer than all the rest."""
-    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def people(n: int = 60, **more: Any) -> dict[str, Any]:
     rng = np.random.default_rng(n)
     return {"age": rng.integers(18, 90, n), "income": rng.integers(0, 90_000, n), **more}

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
 from microagg.formatting import (
     counted,
@@ -60,10 +59,6 @@ LEVELS_AND_GAPS = (
     "Categories are bars, at most a dozen by name; what is missing, and special codes, have "
     "bars of their own."
 )
-WITHOUT_PICTURES = (
-    "Pictures are shown as tables, because matplotlib is not installed: pip install "
-    "'microagg[plots]'."
-)
 
 
 def guarantee(subject: Subject) -> Section:
@@ -96,8 +91,6 @@ def guarantee(subject: Subject) -> Section:
         Facts(tuple(rows)),
         _picture_of_sizes(subject),
     ]
-    if not can_draw():
-        blocks.append(Paragraph(WITHOUT_PICTURES))
     return Section("The guarantee", tuple(blocks))
 
 
