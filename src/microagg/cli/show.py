@@ -16,6 +16,7 @@ from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
 from microagg.formatting import chosen_text, number, printable, promised_beside
+from microagg.proposal.codes import on_special
 from microagg.proposal.column_text import shell_list
 from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
@@ -48,7 +49,7 @@ def proposal(
     terminal.out.print(proposed.as_rich_table())
     for question in proposed.questions:
         terminal.out.print(f"\n{question.render(as_option)}")
-    for text in proposed.on_rules:
+    for text in (*on_special(proposed.special), *proposed.on_rules):
         terminal.out.print(f"\n{text}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)

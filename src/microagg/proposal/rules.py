@@ -141,6 +141,7 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
                 look.records,
                 look.declared_kind,
                 look.na,
+                look.special,
             )
         )
     questions = (
@@ -373,7 +374,7 @@ def _why_quasi(look: ColumnProfile) -> str:
     if look.dates:
         return "dates or times; others may know them"
     if look.kind is Kind.NUMERIC:
-        return "numbers; others may know them"
+        return f"numbers{' with special codes' if look.special else ''}; others may know them"
     if look.kind is Kind.ORDINAL:
         return "ordered categories that repeat; others may know them"
     return "categories that repeat; others may know them"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from microagg.proposal.codes import on_special
 from microagg.table.parameters import K
 from microagg.table.schema import Role
 from microagg.table.settings_text import (
@@ -89,6 +90,9 @@ def text_of(
         parts.append(f"{comment(NOT_VALUES)}\n{entry('na', settings['na'])}")
     if settings.get("kinds"):
         parts.append(_table("kinds", settings["kinds"]))
+    if settings.get("special"):
+        text = comment(" ".join(on_special(proposal.special)))
+        parts.append(f"{text}\n{_table('special', settings['special'])}")
     if reading:
         parts.append(f"{comment('What is known about the file.')}\n{_table('reading', reading)}")
     parts += [comment(item) for item in proposal.on_rules]
