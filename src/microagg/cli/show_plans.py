@@ -42,8 +42,8 @@ def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
     )
     if plan.blocks:
         terminal.out.print(
-            f"memory      in passes, about {counted(plan.blocks, 'block')}: it is never "
-            "whole in memory"
+            f"memory      in parts, about {counted(plan.blocks, 'block')}: the whole table is "
+            f"never in memory"
         )
     for number, sentence in enumerate(plan.guarantee):
         terminal.out.print(f"{'guarantee   ' if not number else ' ' * 12}{sentence}")

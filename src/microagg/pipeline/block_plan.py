@@ -315,7 +315,7 @@ class Plan:
         needed = largest.records * self.a_record
         if needed <= self.memory:
             return
-        what = f"the {largest.records:,} records that are left are worked on as one block"
+        what = f"the {largest.records:,} records that are left form one block"
         if promised is not None and largest.territory.in_blocks:
             what = (
                 f"{promised.promise.name} is kept only by blocks of up to "

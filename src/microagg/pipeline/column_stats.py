@@ -160,7 +160,7 @@ class LevelFacts(Reduction):
         if len(self.counts) > MOST_LEVELS:
             raise OnlyInMemoryError(
                 f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
-                f"too many for categories beyond memory; "
+                f"too many for categories in large-table mode; "
                 "give it more memory or another role."
             )
         return self

@@ -66,7 +66,7 @@ def intake_pieces(path: Path, settings: Settings, spill: SpillFolder, memory: in
         if not source.records:
             raise FitsInMemoryError(NO_RECORDS.format(str(path)))
         if not needs_plan(source.records, len(settings.roles[Role.QUASI]), settings.k):
-            raise FitsInMemoryError("the table is one block, and worked on in memory.")
+            raise FitsInMemoryError("the table is one block and was processed in memory.")
         if format.typed:
             return source
         numbers = frozenset(settings.numbers)

@@ -96,5 +96,5 @@ def intake_text_file(path: Path, settings: Settings, kept: SpillFolder, memory: 
     with explain_full_disk("while the text file was taken in"):
         taken = intake_text(path, text_settings, kept.folder, memory, lambda records: None)
     if not needs_plan(taken.source.records, len(settings.roles[Role.QUASI]), settings.k):
-        raise FitsInMemoryError("the table is one block, and worked on in memory.")
+        raise FitsInMemoryError("the table is one block and was processed in memory.")
     return taken

@@ -98,7 +98,7 @@ ANSWERS = {
 the table itself.
 """
 CALLED = {
-    NameHint.PERSON: "called like the name of somebody",
+    NameHint.PERSON: "called like a person's name",
     NameHint.SOMEBODY: "called like a person, with many different values",
     NameHint.CONTACT: "called like an e-mail, a phone or an address",
     NameHint.IDENTITY: "called like a number of a person",
@@ -305,7 +305,7 @@ def _identifier(look: ColumnProfile, hints: frozenset[NameHint], state: _State) 
     if look.text and not look.mostly_repeated:
         return (
             Role.IDENTIFIER,
-            "text, and more than 5 % of it occurs once, so it could name somebody",
+            "text, and more than 5 % of it occurs once, so it could name people",
         )
     return _key(look, hints, state)
 

@@ -39,15 +39,14 @@ TO_DECIDE = (
 )
 NOT_VALUES = "Texts that mean a missing value."
 FOR_ALL = (
-    "The answer is for all of these columns. Take a column out of the list to decide "
-    "otherwise on a line of its own above."
+    "The answer is for all of these columns. Take a column out of the list to decide on it by "
+    "itself above."
 )
-IN_THE_TABLE = "This is no matter of settings, but of the table:"
+IN_THE_TABLE = "To be settled in the table, not in this file:"
 LISTS = {
-    Role.QUASI: "Columns by which somebody could be found: replaced by values that groups share.",
-    Role.IDENTIFIER: "Columns that name somebody: left out.",
-    Role.CONFIDENTIAL: "Columns that nobody should learn of a person: released as they are; see l "
-    "and t.",
+    Role.QUASI: "Columns by which a person could be found: replaced by values that groups share.",
+    Role.IDENTIFIER: "Columns that name a person or company: left out.",
+    Role.CONFIDENTIAL: "Sensitive columns: released as they are; see l and t.",
     Role.STRATUM: "Columns of strata: released as they are, and no group has records of two "
     "strata.",
 }

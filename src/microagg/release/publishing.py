@@ -23,8 +23,8 @@ DIGITS = 2  # of what is published by name
 NOT_TOLD = "not told"
 # one sentence for both reasons: which of them it was tells something
 WHY_NOT = (
-    "it is told for 100 records and more, where no group makes up more than a tenth of the "
-    "squared error"
+    "it is given for 100 records or more, if no group makes up more than a tenth of the squared "
+    "error"
 )
 
 
@@ -65,8 +65,8 @@ def check_publishing(names: Sequence[str], records: int) -> None:
     if names and records < LEAST_TO_PUBLISH:
         raise InputError(
             f"publish is for tables of {LEAST_TO_PUBLISH:,} records and more, and this "
-            f"one has {records:,}: figures of "
-            "fewer records tell of single ones. Leave publish out; the internal report "
+            f"one has {records:,}: figures of fewer records could reveal single values. Leave "
+            f"publish out; the internal report "
             "has all figures."
         )
 

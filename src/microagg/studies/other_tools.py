@@ -140,11 +140,7 @@ def _notes(suppressed: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
             f"missing: {listed(suppressed)}"
         )
     if others:
-        notes.append(
-            "not the numbers, dates or levels that they were, so that their values count "
-            "as categories of their own: "
-            f"{listed(others)}"
-        )
+        notes.append(f"changed in type, so their values count as new categories: {listed(others)}")
     return tuple(notes)
 
 

@@ -51,9 +51,8 @@ TABLED = 100  # columns of a table; more are not read
 SIZES = 24  # bars of class sizes
 NAMED = 24  # lost categories by name
 ALL_LOST = (
-    "as far off as if every record had the column's mean, or of a category the shares of "
-    "the whole table; a column of categories "
-    "can lose more than that"
+    "as if every record had the column's mean, or the shares of the whole table for categories, "
+    "which can lose even more"
 )
 LEVELS_AND_GAPS = (
     "Categories are bars, at most a dozen by name; what is missing, and special codes, have "

@@ -128,7 +128,7 @@ class ColumnStats(Reduction):
         if self.values is not None and len(self.values.counts) > MOST_LEVELS:
             raise OnlyInMemoryError(
                 f"column {self.name!r} has more than {MOST_LEVELS:,} different values, "
-                f"too many for categories beyond memory; "
+                f"too many for categories in large-table mode; "
                 "give it more memory or another role."
             )
 
@@ -218,8 +218,8 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
         span = (extent.most - extent.least).scaleb(kind.scale)
     if span >= TOLD_APART:
         raise OnlyInMemoryError(
-            f"column {name!r} has values too fine for how far they reach to be worked on "
-            f"beyond memory; round them, or give it more "
+            f"column {name!r} has values with too many digits for large-table mode; round them, "
+            f"or give it more "
             "memory."
         )
 

@@ -235,7 +235,7 @@ class ProfileStats(Reduction):
         if len(self.texts or ()) > MOST_TEXTS:
             raise InputError(
                 f"column {self.name!r} has more than {MOST_TEXTS:,} different texts, "
-                f"which are not counted beyond memory; name it "
+                f"which are not counted in large-table mode; name it "
                 "as an identifier, or give it more memory."
             )
         return self
