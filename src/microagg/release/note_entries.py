@@ -21,7 +21,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "dominated-groups",
         DECIDE,
-        "one record is so large that the mean of its group nearly reveals its value: {items} (it "
+        "one record is so large that the mean of its group nearly reveals its value: {items:5} (it "
         "has more than {dominant:g} % of the total, or the second-largest could estimate it within "
         "{within:g} %)",
         "In some groups one record is so large that the mean nearly reveals its value.",
@@ -60,7 +60,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "true-values",
         DECIDE,
-        "groups show a value that one of their records really has: {items}",
+        "groups show a value that one of their records really has: {items:5}",
         "Groups release a value that one of their records has.",
         "accept it where such values are common",
         item=(
@@ -126,7 +126,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "categories-lost",
         DECIDE,
-        "categories that are gone from the table: {items}",
+        "categories that are gone from the table: {items:5}",
         "Rare categories vanished, because groups release one category for all their records.",
         "to keep them, give the column more importance, or use aggregate draw, a hierarchy or "
         "strata",
@@ -135,7 +135,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "totals-far-off",
         DECIDE,
-        "totals changed by {limit:g} % or more: {items}",
+        "totals changed by {limit:g} % or more: {items:5}",
         "The total of a column changed so much that figures from it mislead.",
         "publish the true totals beside the table, or leave the column out{fix:?, or use {fix}}",
         "{column!r} {percent}"
@@ -144,7 +144,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "totals-changed",
         CHECK,
-        "totals changed: {items}",
+        "totals changed: {items:5}",
         "The total of a column changed, by missing values, rounding or an aggregate.",
         item=(
             "{column!r} {percent}"
@@ -315,7 +315,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "weighted-totals-changed",
         CHECK,
-        "with the released weights, weighted totals change: {items}",
+        "with the released weights, weighted totals change: {items:5}",
         "Weighted totals of columns differ between table and release.",
         item="{column!r} {percent:+.1f} %",
     ),

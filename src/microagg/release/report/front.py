@@ -19,6 +19,7 @@ from microagg.release.verdict import Verdict
 from microagg.table.schema import Role
 
 MOST_DECISIONS = 5
+NEXT_TO_NOTHING = 0.001  # of the spread
 MOST_COLUMNS = 6  # rows of the strip on the first page; all columns follow on the next
 _COMPANIES = re.compile(
     r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
@@ -85,7 +86,8 @@ def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
     for effect in effects:
         mean = "–"
         if effect.mean is not None and effect.total is not None:
-            mean = f"{number(effect.mean[0])} → {number(effect.mean[1])}"
+            spread = 0.0 if effect.spread is None else effect.spread[0]
+            mean = " → ".join(number(_beside(value, spread)) for value in effect.mean)
         lost = "–"
         if effect.categories is not None:
             lost = f"{effect.lost:,} of {effect.categories[0]:,}"
@@ -102,6 +104,11 @@ def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
         "Before and after. Spread: standard deviation. Filled and blanked gaps move totals, too."
     )
     return Grid(head, tuple(rows), f"{caption}{more}")
+
+
+def _beside(mean: float, spread: float) -> float:
+    """Return a mean, or 0 where it is next to nothing beside the spread of its column."""
+    return 0.0 if abs(mean) < NEXT_TO_NOTHING * spread else mean
 
 
 def _change(change: float | None) -> str:

@@ -141,6 +141,8 @@ def _count(names: tuple[str, ...]) -> str:
 def _names(names: tuple[str, ...]) -> str:
     if not names:
         return "none"
+    if names == (NOT_LISTED,):
+        return text_html(NOT_LISTED)
     shown = [wrapped_html(middle_cut(name)) for name in names[:14]]
     more = f" and {len(names) - 14} more" if len(names) > 14 else ""
     return f"{', '.join(shown)}{more}"

@@ -77,7 +77,7 @@ border-radius: .4rem; font-size: .86rem; }
   .front-halves, .front-figures, .front-lines { grid-template-columns: 1fr; }
   .front-boxes { grid-template-columns: 1fr 1fr; } .front-figures { gap: .4rem; }
   .front-decide li { display: block; } .front-ticks { display: block; margin-top: .2rem; }
-  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1; }
+  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1 1 16rem; }
 }
 @media print {
   .front { break-after: page; } .front-halves { gap: 3mm 5mm; margin: 3mm 0; }
