@@ -78,7 +78,7 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         "and risk and better in one"
     )
     if plot is not None:
-        terminal.out.print(f"written     {plot}")
+        terminal.out.print(f"written      {plot}")
 
 
 def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
