@@ -45,16 +45,9 @@ border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 .front-lose { font-size: .86rem; line-height: 1.4; } .front-lose .scroll { margin: .5rem 0; }
 .front-lose table { font-size: .82rem; } .front-lose th, .front-lose td { padding: .14rem .4rem; }
 .front-lose caption { font-size: .78rem; padding-top: .25rem; }
-.front-line { position: relative; height: .7rem; margin: .3rem 0; background: var(--shade); \
-border: 1px solid var(--line); border-radius: .35rem; }
-.front-line .usual { position: absolute; top: 0; bottom: 0; background: #9db8cc; }
-.front-line .here { position: absolute; top: -.25rem; bottom: -.25rem; width: 3px; \
-margin-left: -1px; background: var(--ink); }
-.front-marks { position: relative; height: .95rem; font-size: .7rem; color: var(--quiet); }
-.front-marks i { position: absolute; white-space: nowrap; transform: translateX(-50%); \
-font-style: normal; }
-.front-marks i:first-child { transform: none; } .front-marks i:last-child { \
-transform: translateX(-100%); }
+.front-line { display: block; margin: .3rem 0; overflow: visible; }
+.front-line .rail { fill: var(--shade); stroke: var(--line); } .front-line .usual { fill: #9db8cc; }
+.front-line .here { fill: var(--ink); } .front-line text { fill: var(--quiet); font-size: .7rem; }
 .front-boxes { display: grid; grid-template-columns: repeat(4, 1fr); gap: .8rem; \
 font-size: .82rem; \
 line-height: 1.35; }
@@ -71,7 +64,7 @@ border-radius: .4rem; font-size: .86rem; }
 @media (prefers-color-scheme: dark) {
   .front { --good: #8fd6a8; --bad: #ff9c9c; --amber: #f2c078; --goodbg: #16301f; --badbg: #3a1a1a; \
 --amberbg: #362812; }
-  .front-icon { color: #14191d; } .front-line .usual { background: #4f6b80; }
+  .front-icon { color: #14191d; } .front-line .usual { fill: #4f6b80; }
 }
 @media screen and (max-width: 48rem) {
   .front-halves, .front-figures, .front-lines { grid-template-columns: 1fr; }
@@ -91,7 +84,7 @@ font-size: 8pt; }
   .front-lose th, .front-lose td { padding: .4mm .7mm; } .front-lines div { height: 9mm; }
   .front-decide li { display: block; } .front-ticks { display: block; }
   .front-lines span { font-size: 8pt; } .front-about { font-size: 8pt; }
-  .front-marks { font-size: 6.5pt; }
+  .front-line text { font-size: 6.5pt; }
   .front * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """
