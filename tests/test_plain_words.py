@@ -70,6 +70,8 @@ ALLOWED = {
     "has no unit with more than half of its records",  # in manifests, which stay as they are
     "and has no unit with more than half of its records",  # where they are read
     "{} on {} axes that vary",  # in manifests
+    "it is told for 100 records and more, where no group makes up more than a tenth of the squared "
+    "error",  # in manifests
     r"\bon ([\d,]+) axes that vary",  # where they are read
     "suppressed: {}, set aside; {} of other records{}.",  # cells that another tool suppressed
 }

@@ -58,7 +58,7 @@ def test_households_are_proposed_with_their_codes(microagg: Microagg, tmp_path: 
     assert max(rest) <= 64, "no mean includes a code"
     pc.write_csv(table, tmp_path / "in.csv")
     assert "--special hours=97,98 --special age_first_job=97,98" in proposal.command("a", "b", 5)
-    shown = microagg("anonymize", tmp_path / "in.csv", tmp_path / "out.csv")
+    shown = microagg("anonymize", tmp_path / "in.csv", tmp_path / "out.csv", "--k", "5")
     assert "--special hours=97,98 --special age_first_job=97,98" in shown.out.replace("\n", " ")
     written = microagg("propose", tmp_path / "in.csv")
     assert "[special]" in written.out

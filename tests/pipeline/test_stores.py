@@ -179,7 +179,7 @@ def test_what_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(f"there is no file 'shelf:/{store}/no.csv'", shelf(store / "no.csv"), target)
     refused("no file .*none/\\*.parquet", shelf(store / "none" / "*.parquet"), target)
     refused("same file", source, source)
-    refused("does not go to a store", source, target, spill=shelf(store))
+    refused("cannot go to a store", source, target, spill=shelf(store))
     refused(
         "nothing is read from or written to ftp", "ftp://mykey:sesame@there/in.csv?openup", target
     )

@@ -24,7 +24,7 @@ from microagg.table.variable import Cells
 
 MOST_RECORDS = 10_000  # in larger tables the difference is lost among some thousand groups
 CLEARLY = 1.0 - 1e-9
-QUICK_WAS_BETTER = "the groups of effort quick, because the released table loses less with them"
+QUICK_WAS_BETTER = "the groups of quick, for they lose less in what is released"
 
 
 def quick_groups(

@@ -23,8 +23,8 @@ DIGITS = 2  # of what is published by name
 NOT_TOLD = "not told"
 # one sentence for both reasons: which of them it was tells something
 WHY_NOT = (
-    "it is given for 100 records or more, if no group makes up more than a tenth of the squared "
-    "error"
+    "it is told for 100 records and more, where no group makes up more than a tenth of the "
+    "squared error"
 )
 
 

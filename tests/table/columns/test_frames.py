@@ -86,7 +86,6 @@ def test_a_column_like_another() -> None:
         np.array([1, 2, 3], np.uint64),
         np.array([1.5, np.nan, -0.0]),
         np.array([1.5, np.inf, np.nan], np.float32),
-        np.array([1, 2, 3], ">i4"),
         np.array([1.5, 2.5, np.nan], np.float16),
         np.arange(6.0)[::2],
     ],

@@ -30,7 +30,7 @@ border-radius: 50%; color: #fff; background: var(--good); font-weight: 700; font
 .front-figures div { padding: .5rem .8rem; background: var(--shade); \
 border: 1px solid var(--line); \
 border-radius: .4rem; }
-.front-figures dt { font-size: .86rem; color: var(--quiet); }
+.front-figures dt { font-size: .86rem; font-weight: 400; color: var(--quiet); }
 .front-figures b { display: block; font-size: 1.45rem; line-height: 1.25; }
 .front-figures dd { line-height: 1.3; }
 .front-figures span { font-size: .82rem; color: var(--quiet); }
@@ -44,7 +44,8 @@ border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 .front-ticks { flex: none; white-space: nowrap; font-size: .82rem; overflow-wrap: normal; }
 .front-lose { font-size: .86rem; line-height: 1.4; } .front-lose .scroll { margin: .5rem 0; }
 .front-lose table { font-size: .82rem; } .front-lose th, .front-lose td { padding: .14rem .4rem; }
-.front-lose caption { font-size: .78rem; padding-top: .25rem; }
+.front-lose caption { font-size: .78rem; padding-top: .25rem; caption-side: bottom; \
+font-weight: 400; text-align: left; color: var(--quiet); }
 .front-line { display: block; margin: .3rem 0; overflow: visible; }
 .front-line .rail { fill: var(--shade); stroke: var(--line); } .front-line .usual { fill: #9db8cc; }
 .front-line .here { fill: var(--ink); } .front-line text { fill: var(--quiet); font-size: .7rem; }
