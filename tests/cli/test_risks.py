@@ -49,7 +49,7 @@ def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
         (["--precision", "full"], "--accept-risk full-precision accepts that"),
         (["--method", "individual-ranking"], "--accept-risk single-columns accepts that"),
         (["--precision", "full", "--accept-risk", "single-columns"], "exact means"),
-        (["--cap", "age"], "cap must give a value for each column"),
+        (["--cap", "age"], "cap must name columns"),
         (["--cap", "height=3"], "no quasi-identifying column"),
         (["--accept-risk", "all"], "must be any of full-precision"),
     ],

@@ -81,7 +81,9 @@ def draw_distribution(
     every = -(-len(edges) // LABELLED_EDGES) or 1
     ticks = [(1.0 + index, edges[index]) for index in range(0, len(edges), every)]
     apart = [bins + 1.1 + 1.5 * index for index in range(len(beside))]
-    ticks += [(place, shortened(level, 12)) for place, level in zip(apart, beside, strict=True)]
+    ticks += [
+        (position, shortened(level, 12)) for position, level in zip(apart, beside, strict=True)
+    ]
     longest = max((len(text) for _, text in ticks), default=0)
     turned = 0.0 if longest <= 5 else 35.0 if longest < 14 else 60.0
     widest = max((text_width(text) for _, text in ticks), default=0.0)
@@ -98,22 +100,22 @@ def draw_distribution(
         for step in (0, 1)
     ]
     drawing.path([(left, floor), *outline, (left + bins * slot, floor)], "", fill=BEFORE)
-    for place, share in zip(apart, filled[bins:], strict=True):
-        _bar(drawing, left + place * slot, floor, slot, share * scale, BEFORE)
+    for position, share in zip(apart, filled[bins:], strict=True):
+        _bar(drawing, left + position * slot, floor, slot, share * scale, BEFORE)
     outline = [
         (left + (index + step) * slot, floor - share * scale)
         for index, share in enumerate(after[:bins])
         for step in (0, 1)
     ]
     drawing.path([(left, floor), *outline, (left + bins * slot, floor)], AFTER, 1.6)
-    for place, share in zip(apart, after[bins:], strict=True):
-        _bar(drawing, left + place * slot, floor, slot, share * scale, "none", AFTER)
+    for position, share in zip(apart, after[bins:], strict=True):
+        _bar(drawing, left + position * slot, floor, slot, share * scale, "none", AFTER)
     drawing.path([(left, floor), (right, floor)], INK)
     if edges:
         drawing.text(left + 2.0, floor + 8.0, "…", anchor="start")
         drawing.text(left + bins * slot - 2.0, floor + 8.0, "…", anchor="end")
-    for place, text in ticks:
-        x = left + place * slot
+    for position, text in ticks:
+        x = left + position * slot
         if turned:
             drawing.text(x + 3.0, floor + 9.0, text, anchor="end", turned=turned)
         else:
@@ -197,10 +199,10 @@ def draw_correlations(names: Sequence[str], matrix: np.ndarray) -> str:
 
 def _shade(value: float) -> str:
     """Return the colour of a correlation, between its neighbours in `SHADES`."""
-    place = (min(max(value, -1.0), 1.0) + EXTREME) / (2 * EXTREME) * (len(SHADES) - 1)
-    index = int(place)
+    position = (min(max(value, -1.0), 1.0) + EXTREME) / (2 * EXTREME) * (len(SHADES) - 1)
+    index = int(position)
     low, high = SHADES[index], SHADES[min(index + 1, len(SHADES) - 1)]
-    mixed = (a + (b - a) * (place - index) for a, b in zip(low, high, strict=True))
+    mixed = (a + (b - a) * (position - index) for a, b in zip(low, high, strict=True))
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
 
 

@@ -18,7 +18,7 @@ var(--quiet); margin: .4rem 0 0; }
 .front-about dt { font-weight: 600; } .front-about dd { overflow-wrap: anywhere; }
 .front-verdict { display: flex; align-items: center; gap: .7rem; padding: .55rem .9rem; \
 border-radius: .4rem; font-size: 1.25rem; }
-.front p.front-verdict { margin: .8rem 0; }
+.front p.front-verdict { margin: .55rem 0; }
 .front-verdict span:last-child { font-size: .92rem; }
 .front-verdict.met { background: var(--goodbg); color: var(--good); }
 .front-verdict.decide { background: var(--amberbg); color: var(--amber); }
