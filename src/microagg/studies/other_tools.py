@@ -107,7 +107,7 @@ def cells_of_release(
     ...     cells_of(frames[0], [age]), frames[1], [age], ColumnSettings()
     ... )
     >>> cells.variables[0].levels, notes[1][:35]
-    (('30-39', None), 'not the numbers, dates or levels th')
+    (('30-39', None), 'changed in type, so their values co')
     """
     table = to_arrow(release.select(*(column.name for column in columns)))
     suppressed, others, read, changed = [], [], list(columns), False
