@@ -292,8 +292,8 @@ RELEASE_NOTES = (
     NoteEntry(
         "small-strata",
         CHECK,
-        "strata are small (half of the {strata:,} have {median:,.0f} records or fewer), so their "
-        "groups lose much",
+        "the {strata:,} strata are small (median: {median:,.0f} records), so their groups lose "
+        "much",
         "Strata are so small that groups within them lose much.",
         "coarser strata, or fewer columns of them, lose less",
     ),
