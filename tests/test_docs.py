@@ -55,7 +55,7 @@ def test_the_settings_that_the_docs_show_are_read(tmp_path: Path) -> None:
         r"```toml\n(.*?)```", (ROOT / "docs" / "pipelines.md").read_text("utf-8"), re.DOTALL
     )
     (tmp_path / "survey.toml").write_text(example, "utf-8")
-    with pytest.raises(ma.InputError, match=r"leaves to be decided: 'sex' \(numbers or codes\)"):
+    with pytest.raises(ma.InputError, match=r"has open decisions: 'sex' \(numbers or codes\)"):
         ma.Settings.from_file(tmp_path / "survey.toml")
     settings = ma.Settings.from_file(tmp_path / "survey.toml", as_proposed=True)
     assert (settings.k, settings.quasi) == (5, ("age", "sex"))

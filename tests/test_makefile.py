@@ -39,7 +39,7 @@ def test_the_demo_runs_without_any_extra_and_ends_with_the_report(tmp_path: Path
     )
     done = run("-c", code, folder=tmp_path)
     assert done.code == 0, done.err
-    assert "Smallest class" in done.out
+    assert "Smallest of " in done.out
     last = done.out.strip().splitlines()[-1]
     assert last == "The whole report as a page: add --report report.html to the command above."
 

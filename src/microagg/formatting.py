@@ -114,6 +114,10 @@ def promised(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
     return sentences
 
 
+OF_SHARES = " and has no unit with more than half of its records"
+"""How manifests say it, which stay as they are; people read it in other words."""
+
+
 def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
     """Return sentences on the guaranteed units of each class, with the worst class if it is public.
 
@@ -131,7 +135,8 @@ def promised_units(manifest: Mapping[str, Any], digits: int = 4) -> list[str]:
             f"; fewest in a class: {number(guarantee['fewest'])}, largest share: "
             f"{number(100 * guarantee['largest_share'], digits)} %"
         )
-    return [f"Every class {guarantee['every_class']} ({what})."]
+    kept = guarantee["every_class"].replace(OF_SHARES, "; none makes up more than half of a class")
+    return [f"Every class {kept} ({what})."]
 
 
 def promised_beside(settings: Mapping[str, Any]) -> str:
@@ -139,13 +144,11 @@ def promised_beside(settings: Mapping[str, Any]) -> str:
     is required.
 
     >>> promised_beside({"k": 5, "l": 3, "t": None})
-    'it leaves l out of account, with which any grouping may have to lose more'
+    'it leaves l out, and with it any grouping may have to lose more'
     """
     named = {"l": "l", "t": "t", "unit": "units"}
     ignored = [sentence for name, sentence in named.items() if settings.get(name) is not None]
-    sentence = (
-        f"it leaves {listed(ignored)} out of account, with which any grouping may have to lose more"
-    )
+    sentence = f"it leaves {listed(ignored)} out, and with it any grouping may have to lose more"
     return sentence if ignored else ""
 
 

@@ -65,14 +65,14 @@ def test_every_format_into_every_other(
 def test_what_lies_beyond_the_guarantee_is_told(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(), tmp_path / "in.csv")
     done = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "3")
-    assert "verdict     Guarantee met, " in done.out
+    assert "verdict      Guarantee met, " in done.out
     told = "If someone knows every published column, 12 of 12 records can be singled out."
-    assert f"decide      {told}" in done.out
-    assert "names       May name people, and is released unchanged: code." in done.out
+    assert f"decide       {told}" in done.out
+    assert "names        May name people, and is released unchanged: code." in done.out
     alone = microagg(
         "anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop"
     )
-    assert "unique      Unique records: none" in alone.out
+    assert "unique       Records that can be singled out: none" in alone.out
     assert "names  " not in alone.out
 
 
@@ -283,7 +283,7 @@ def test_constant_columns_and_kept_ones_are_noted(microagg: Microagg, tmp_path: 
     )
     assert done.code == 0
     assert "one value only, so ignored when groups were formed: 'year'" in done.out
-    assert "people may be recognised by them: 'zip'" in done.out
+    assert "records may be recognised by them: 'zip'" in done.out
     assert {row[1] for row in rows_of(tmp_path / "out.csv")[1:]} == {"1984"}
 
 

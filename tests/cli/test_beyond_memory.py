@@ -76,7 +76,7 @@ def test_a_release_beyond_memory(
     )
     assert dry.code == 0, dry
     assert "A dry run: nothing is written. 3,000 records would be grouped." in dry.out
-    assert "in passes, about 8 blocks: it is never whole in memory" in dry.out
+    assert "in parts, about 8 blocks: the whole table is never in memory" in dry.out
     assert "in all, an estimate from runs of the method on" in dry.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aside", "in.parquet"]
     assert list((tmp_path / "aside").iterdir()) == []

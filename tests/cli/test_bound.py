@@ -87,7 +87,7 @@ def test_a_release_with_a_bound(microagg: Microagg, source: Path) -> None:
         "prove",
     )
     assert done.code == 0, done
-    assert "bound       no grouping" in done.out
+    assert "bound        no grouping" in done.out
     internal, public = (
         json.loads((source.parent / f"out.csv.{side}.json").read_text())
         for side in ("internal", "public")

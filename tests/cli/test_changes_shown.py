@@ -16,7 +16,7 @@ def test_cells_are_told_by_column(capsys: pytest.CaptureFixture[str]) -> None:
     show.changes(found)
     told = capsys.readouterr().out
     assert told.startswith(
-        f"cells       {unchanged_on_average(found):.1f} % of the cells are as they were"
+        f"cells        {unchanged_on_average(found):.1f} % of the cells are as they were"
     )
     lines = {line.split()[0]: line for line in told.splitlines()[2:]}
     for name, change in found.items():

@@ -68,7 +68,7 @@ def test_help_tells_what_to_type() -> None:
     ("options", "says"),
     [
         (["--kind", "age=whole"], "kinds of column 'age' must be one of numeric, ordinal, nominal"),
-        (["--kind", "age"], "kinds must name columns"),
+        (["--kind", "age"], "kinds must give a value for each column"),
         (["--kind", "age=nominal", "--ordinal", "age"],
          "column 'age' is nominal by kinds and ordinal by ordinal"),
         (["--nominal", "age,town", "--kind", "town=numeric"], "column 'town' is numeric by kinds"),
@@ -79,7 +79,7 @@ def test_help_tells_what_to_type() -> None:
         (["--importance", "age=nan"], "must be a number above 0"),
         (["--aggregate", "age=average"], "aggregate of column 'age' must be one of mean"),
         (["--missing", "fill"], "missing must be one of group, error, drop"),
-        (["--special", "age"], "special must name columns"),
+        (["--special", "age"], "special must give a value for each column"),
         (["--special", "age="], "special names no code for column 'age'"),
         (["--special", "age=97", "--na=97"], "special and among na"),
         (["--hierarchy", "town=nowhere.csv"], "hierarchy"),

@@ -50,7 +50,7 @@ def test_real_tables_work_as_printed(name: str, reference_data: Path, tmp_path: 
     command = ["-m", "microagg", "anonymize", f"{name}.csv", "out.csv", "--config", "a.toml"]
     if asks:
         undecided = run(*command, *QUICKLY, folder=tmp_path)
-        undecided.refused("a.toml leaves to be decided: ")
+        undecided.refused("a.toml has open decisions: ")
         for column in [
             each for table in tomllib.loads(first.out)["decide"].values() for each in table
         ]:

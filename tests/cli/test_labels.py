@@ -35,7 +35,9 @@ def test_what_labels_told_and_where_they_are(
     done = microagg("anonymize", "in.sav", target, *ROLES)
     assert done.code == 0, done
     assert "sex: taken for nominal, as measure levels and labels say" in done.out
-    assert "wage: codes that the file declares missing are kept apart" in done.out
+    assert (
+        "wage: codes that the file declares missing are kept, and no mean includes them" in done.out
+    )
     assert (f"{target}.labels.json" in done.out) == beside
     assert (tmp_path / f"{target}.labels.json").exists() == beside
     done.silent_about({"refused", "nobody has this"})

@@ -121,7 +121,7 @@ def test_clean_ends_what_a_killed_run_began(
     assert done.code == 0, done
     assert "its files were put in place" in done.out
     assert in_place(saved.parent) == new
-    assert "Nothing was left over" in microagg("clean", ".").out
+    assert "No interrupted run left files behind" in microagg("clean", ".").out
 
 
 def test_clean_undoes_what_cannot_be_ended(

@@ -73,5 +73,5 @@ def test_a_proof_beside_l_says_what_it_leaves_out(microagg: Microagg, tmp_path: 
     tables.write(tables.people(24), tmp_path / "in.csv")
     asked = ["--k", "3", *tables.ROLES, "--effort", "prove"]
     beside = microagg("anonymize", "in.csv", "out.csv", *asked, "--l", "3")
-    assert "the bound is for k alone: it leaves l out of account" in beside.out
-    assert "out of account" not in microagg("anonymize", "in.csv", "out.csv", *asked).out
+    assert "the bound is for k alone: it leaves l out, and with it" in beside.out
+    assert "and with it any grouping" not in microagg("anonymize", "in.csv", "out.csv", *asked).out

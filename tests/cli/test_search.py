@@ -70,7 +70,7 @@ def manifest(folder: Path, name: str = "out.csv") -> dict[str, object]:
 def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> None:
     done = microagg("anonymize", source, "out.csv", "--k", "3", "--quasi", QUASI)
     assert done.code == 0, done
-    assert "method      auto (effort=balanced)" in done.out
+    assert "method       auto (effort=balanced)" in done.out
     assert "120 records, 3 columns that vary, k = 3" in done.out
     told = manifest(source.parent)
     assert told["settings"]["method"] == "auto"

@@ -106,7 +106,7 @@ def test_options(
 
 NOT_NUMBERS = [
     pytest.param("canary-text", "text where a number is needed", id="text"),
-    pytest.param("4,5", "a number with a sign in it that nobody has said", id="decimal-comma"),
+    pytest.param("4,5", "a number with a sign of unknown meaning", id="decimal-comma"),
     pytest.param("0x1F", "text where a number is needed", id="hexadecimal"),
     pytest.param("inf", "infinite value", id="inf"),
     pytest.param("-Infinity", "infinite value", id="minus-infinity"),

@@ -23,15 +23,6 @@ draw_groups(points, np.arange(40, dtype=np.int32) // 4, "groups.png")
 from microagg.drawing.maps import MapPoint, draw_map
 points = [MapPoint(f"m{i}", 3, 1.0 + i, 50.0 - i, on_front=True) for i in range(20)]
 draw_map(points), draw_map(points, "map.png"), draw_map(points, "map.svg")
-===
-from microagg.drawing.pictures import draw_class_sizes
-assert draw_class_sizes(["5", "6"], [190, 8], k=5)
-===
-from microagg.drawing.pictures import draw_distribution
-assert draw_distribution("age", ["30"], [40, 60], [45, 55])
-===
-from microagg.drawing.pictures import draw_correlations
-assert draw_correlations(["a", "b"], np.eye(2), "before")
 """
 UNTOUCHED = """
 import sys, warnings

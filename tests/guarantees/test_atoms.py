@@ -285,7 +285,7 @@ def test_the_check_takes_kinds_and_codes():
             "numeric by kinds and nominal by nominal",
         ),
         ({"ordinal": {"wage": [10, 20]}}, r"lacks a level that occurs, in 2 records"),
-        ({"special": ["97"]}, "special must name columns"),
+        ({"special": ["97"]}, "special must give a value for each column"),
     ],
 )
 def test_wrong_words_about_columns_are_refused(said, says):

@@ -165,12 +165,6 @@ def test_an_original_that_was_changed_is_not_looked_up_in(
         _ = there.figures
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take longer than all the rest, and their numbers are in the files anyway."""
-    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def without_notes(text: str) -> list[dict[str, Any]]:
     """What a report says, but for notes."""
     return [
@@ -181,7 +175,7 @@ def without_notes(text: str) -> list[dict[str, Any]]:
 
 
 def test_reports_are_those_in_memory_where_the_sample_is_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(1500, kinds="mixed"), source, row_group_size=300)
@@ -230,7 +224,7 @@ def with_another_original(release: Any) -> Any:
 
 
 def test_a_public_report_of_a_sample_follows_from_the_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(block_stats, "SAMPLE", 500)
     monkeypatch.setattr(figures, "LOOKED_UP", 200)

@@ -188,7 +188,7 @@ def test_odd_types_texts_and_targets_are_named(
             tmp_path / "o.parquet",
             **{**SETTINGS, "quasi": ["age", "many"], "rest": "drop"},
         )
-    with pytest.raises(ma.InputError, match="Excel file is not written beyond memory"):
+    with pytest.raises(ma.InputError, match="Excel file cannot be written in large-table mode"):
         in_passes(monkeypatch, source, tmp_path / "out.xlsx", **SETTINGS, rest="drop")
     with pytest.raises(ma.InputError, match="same file"):
         in_passes(monkeypatch, source, source, **SETTINGS, rest="drop")
@@ -210,7 +210,7 @@ def test_odd_types_texts_and_targets_are_named(
             "out.parquet",
             "publish=eigenvalues is not supported",
         ),
-        ({}, "out.xlsx", "an Excel file is not written beyond memory"),
+        ({}, "out.xlsx", "an Excel file cannot be written in large-table mode"),
     ],
 )  # fmt: skip
 def test_what_is_not_done_beyond_memory_is_done_in_memory_unless_that_is_said(

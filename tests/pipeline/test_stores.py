@@ -179,7 +179,7 @@ def test_what_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(f"there is no file 'shelf:/{store}/no.csv'", shelf(store / "no.csv"), target)
     refused("no file .*none/\\*.parquet", shelf(store / "none" / "*.parquet"), target)
     refused("same file", source, source)
-    refused("does not go to a store", source, target, spill=shelf(store))
+    refused("cannot go to a store", source, target, spill=shelf(store))
     refused(
         "nothing is read from or written to ftp", "ftp://mykey:sesame@there/in.csv?openup", target
     )
@@ -196,7 +196,7 @@ def test_what_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_does_not_come_back_is_not_put(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pa.csv.write_csv(table_of(100), store / "in.csv")
     monkeypatch.setattr("microagg.files.stores.locations._digest", lambda file: "another")
-    refused("does not come back", shelf(store / "in.csv"), shelf(store / "out.csv"))
+    refused("differs from what was sent", shelf(store / "in.csv"), shelf(store / "out.csv"))
     assert contents(store) == {}
     assert nothing_is_left(store)
 

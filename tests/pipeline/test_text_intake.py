@@ -214,7 +214,7 @@ def test_a_full_disk_while_text_is_taken_in(
         patch.setattr(decoding.os, "fdopen", unpack)
         with pytest.raises(
             ma.InputError,
-            match=r"could not be set aside \(No space left on device\); nothing was put in place",
+            match=r"could not be written \(No space left on device\); nothing was put in place",
         ):
             in_passes(patch, source, tmp_path / "out.csv", **settings)
     assert list(files(tmp_path)) == ["in.csv.gz"]

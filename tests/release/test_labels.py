@@ -75,7 +75,7 @@ def test_labels_tell_kinds_and_atoms() -> None:
     told = " ".join(release.notes)
     assert "sex and ill: taken for nominal" in told
     assert "education: taken for ordinal" in told
-    assert "wage: codes that the file declares missing are kept apart" in told
+    assert "wage: codes that the file declares missing are kept, and no mean includes them" in told
     assert "-9" not in told
 
 
@@ -105,7 +105,7 @@ def test_a_labelled_code_stays_one_of_its_codes() -> None:
         released = release.table.column("sex").to_numpy()[release.labels == group]
         assert set(released.tolist()) == {int(members[(len(members) - 1) // 2])}
     assert any(
-        "sex: all values are labelled codes, so groups release their median" in note
+        "sex: all values are labelled codes, so groups show the code in the middle (median)" in note
         for note in release.notes
     )
     with pytest.raises(

@@ -28,7 +28,7 @@ def notes(table: Any, **roles: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("column", "values", "says"),
     [
-        ("surname", [NAMES[i % 4] for i in range(N)], "called like the name of somebody"),
+        ("surname", [NAMES[i % 4] for i in range(N)], "called like a person's name"),
         (
             "reply_to",
             [f"{NAMES[i % 4]}@example.org" for i in range(N)],

@@ -222,7 +222,7 @@ def test_nothing_beside_settings_is_passed_over_for_files(tmp_path: Path) -> Non
     source = tables.write(tables.people(30), tmp_path / "in.csv")
     asked = Settings.of(k=4, **ROLES, method="v-mdav", seed=3)
     for beside in ({"gamma": 0.5}, {"scale": "rank"}):
-        with pytest.raises(ma.InputError, match="beside settings"):
+        with pytest.raises(ma.InputError, match="together with settings"):
             anonymize_file(source, tmp_path / "out.csv", settings=asked, **beside)
     release = anonymize_file(
         source, tmp_path / "out.csv", 4, **ROLES, method="v-mdav", gamma=0.5, seed=3

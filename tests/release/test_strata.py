@@ -239,7 +239,7 @@ def test_proving_is_refused_with_strata() -> None:
 
 def test_many_small_strata_are_told_about_with_their_median() -> None:
     release = ma.anonymize(survey(), k=5, **ROLES, seed=1)
-    assert any("4 strata with a median of 30 records" in note for note in release.notes)
+    assert any("the 4 strata are small (median: 30 records)" in note for note in release.notes)
     assert not any(
         "in the median" in note for note in ma.anonymize(survey(), k=2, **ROLES, seed=1).notes
     )
@@ -461,5 +461,5 @@ def test_one_stratum_is_no_reason_for_coarser_ones() -> None:
 
     assert notes([20]) == ()
     (note,) = notes([20, 30, 900])
-    assert note.startswith("3 strata with a median of 30 records")
+    assert note.startswith("the 3 strata are small (median: 30 records)")
     assert notes([20, 50, 900]) == ()

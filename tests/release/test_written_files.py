@@ -249,7 +249,7 @@ def test_values_read_back_from_a_typed_file_are_compared(
 
 
 @pytest.mark.parametrize(
-    ("lost", "says"), [("records", "not 3-anonymous: 0 of"), ("findings", "was not looked at")]
+    ("lost", "says"), [("records", "not 3-anonymous: 0 of"), ("findings", "were not checked")]
 )
 def test_buckets_that_nobody_counted_are_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, says: str

@@ -115,7 +115,7 @@ def test_nothing_is_taken_up_that_others_could_have_made(
     else:
         record.write_text("[1, ")
     if what == "somebody else's":
-        with pytest.raises(ma.InputError, match="cannot be kept from others"):
+        with pytest.raises(ma.InputError, match="cannot be kept private"):
             SpillFolder(parent, target, resume=True).__enter__()
         assert (left / "block-0.arrow").exists()
     else:
@@ -172,7 +172,7 @@ def test_folders_of_others_are_not_removed(tmp_path: Path, monkeypatch: pytest.M
 def test_a_folder_that_everybody_may_rename_in_is_refused(places: tuple[Path, Path]) -> None:
     parent, target = places
     parent.chmod(0o777)
-    with pytest.raises(ma.InputError, match=r"everybody may rename.*chmod \+t"):
+    with pytest.raises(ma.InputError, match=r"other users can rename.*chmod \+t"):
         SpillFolder(parent, target).__enter__()
     assert names_in(target.parent) == []
     parent.chmod(0o1777)
@@ -187,7 +187,7 @@ def test_a_file_system_without_modes_is_refused(
     monkeypatch.setattr(
         system, "create_folder", lambda folder: folder.mkdir() or folder.chmod(0o755)
     )
-    with pytest.raises(ma.InputError, match="cannot be kept from others"):
+    with pytest.raises(ma.InputError, match="cannot be kept private"):
         SpillFolder(parent, target).__enter__()
     assert names_in(parent) == names_in(target.parent) == []
 

@@ -411,7 +411,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(ma.InputError, match=r"mixed.csv': column 'income', row 1"):
         assess_files(mixed, before, quasi=["income"])
     found = assess_files(before, mixed, quasi=["income"], measures=["k"])
-    assert any("categories of their own: income" in note for note in found.notes), (
+    assert any("count as new categories: income" in note for note in found.notes), (
         "other tools write such"
     )
 

@@ -219,7 +219,7 @@ def test_numbers_that_come_back_as_ranges(seed: int) -> None:
     before = original(seed)
     after = {**before, "age": [tens(age) for age in before["age"]]}
     found = measured(before, after, ["age", "town"])
-    assert "categories of their own: age" in " ".join(found.notes)
+    assert "count as new categories: age" in " ".join(found.notes)
     ages = np.array(before["age"], np.float64)
     lost = 0.0
     rows = list(zip(after["age"], after["town"], strict=True))
@@ -257,7 +257,7 @@ def test_levels_that_are_not_in_the_order() -> None:
     found = measured(
         before, after, ["age", "school"], ordinal={"school": ["none", "primary", "university"]}
     )
-    assert "categories of their own: school" in " ".join(found.notes)
+    assert "count as new categories: school" in " ".join(found.notes)
     kept = sum(s != "primary" for s in before["school"])
     assert found.figure("cells-unchanged").columns["school"] == pytest.approx(100 * kept / 40)
 

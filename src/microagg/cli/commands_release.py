@@ -186,9 +186,7 @@ def repeat(
     ],
     anyway: Annotated[
         bool,
-        typer.Option(
-            "--anyway", help="Write it although other versions make another release of it."
-        ),
+        typer.Option("--anyway", help="Write the release even if it differs from the first one."),
     ] = False,
     threads: Threads = None,
     memory: Memory = None,

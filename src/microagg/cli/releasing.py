@@ -21,7 +21,7 @@ from microagg.release.settings import Settings
 from microagg.sentences import sentence
 
 STOPPED = 130
-LOST = "without --manifest the internal manifest is lost, so that nobody can repeat this release"
+LOST = "without --manifest the internal manifest is lost, and this release cannot be repeated"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from microagg.cli.options import as_option
 from microagg.files.stats.sidecar import sidecar_of
 from microagg.files.stores.locations import Url
 from microagg.formatting import chosen_text, number, printable, promised_beside
+from microagg.proposal.codes import on_special
 from microagg.proposal.column_text import shell_list
 from microagg.proposal.proposal import Proposal
 from microagg.release.changes import Change, rows_of_changes, sentence_on_changes
@@ -48,7 +49,7 @@ def proposal(
     terminal.out.print(proposed.as_rich_table())
     for question in proposed.questions:
         terminal.out.print(f"\n{question.render(as_option)}")
-    for text in proposed.on_rules:
+    for text in (*on_special(proposed.special), *proposed.on_rules):
         terminal.out.print(f"\n{text}")
     if not proposed.names(Role.QUASI):
         return why_stopped(proposed)
@@ -194,7 +195,9 @@ def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -
     if proven.optimal and gap < 1e-6:
         row("", "optimal: this grouping reaches the bound, before values are rounded")
     elif proven.solver_optimal and gap < 1e-6:
-        row("", f"optimal by the solver's word: a certificate proves {proven.certified_il:.4f} %")
+        row(
+            "", f"optimal according to the solver; a certificate proves {proven.certified_il:.4f} %"
+        )
     else:
         row("", f"this grouping is within {number(gap)} % of the bound, before values are rounded")
     if proven.mixed:
@@ -202,7 +205,7 @@ def bound(proven: Bound, labels: np.ndarray, settings: Settings | None = None) -
     if settings is not None and (beside := promised_beside(settings.as_data())):
         row("", f"the bound is for k alone: {beside}")
     if settings is not None and settings.cap:
-        row("", "both are of the capped values, and so is a certificate")
+        row("", "both refer to the capped values, and so does a certificate")
 
 
 def reports(path: Path | None) -> None:
@@ -263,4 +266,4 @@ def cleaned(done: Sequence[str]) -> None:
     for sentence in done:
         terminal.out.print(f"{sentence}.")
     if not done:
-        terminal.out.print("Nothing was left over by runs that were killed.")
+        terminal.out.print("No interrupted run left files behind.")

@@ -37,13 +37,13 @@ def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
         f"{name}={value}" for name, value in plan.params.items() if value is not None
     )
     terminal.out.print(
-        f"\nmethod      {plan.method}{f' ({params})' if params else ''} on {plan.axes:,} "
+        f"\nmethod       {plan.method}{f' ({params})' if params else ''} on {plan.axes:,} "
         f"axes, scale {plan.scale}"
     )
     if plan.blocks:
         terminal.out.print(
-            f"memory      in passes, about {counted(plan.blocks, 'block')}: it is never "
-            "whole in memory"
+            f"memory       in parts, about {counted(plan.blocks, 'block')}: the whole table is "
+            f"never in memory"
         )
     for number, sentence in enumerate(plan.guarantee):
         terminal.out.print(f"{'guarantee   ' if not number else ' ' * 12}{sentence}")
@@ -52,7 +52,7 @@ def rehearsal(plan: DryRun, files: Sequence[Path]) -> None:
             terminal.out.print(f"{(label if not number else ''):<12}{sentence}")
     for number, sentence in enumerate(times(plan)):
         terminal.out.print(f"{'time        ' if not number else ' ' * 12}{sentence}")
-    terminal.out.print(f"files       {', '.join(map(str, files))}")
+    terminal.out.print(f"files        {', '.join(map(str, files))}")
 
 
 def times(plan: DryRun) -> list[str]:

@@ -51,7 +51,7 @@ def assessment(result: Assessment) -> None:
             highlight=False, markup=False, width=None if terminal.out.is_terminal else 160
         ).print(shown)
     for note in result.notes:
-        terminal.out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
+        terminal.out.print(f"note         {note.replace('suppressed=', '--suppressed ')}")
 
 
 def comparison(done: Comparison, plot: Path | None) -> None:
@@ -78,7 +78,7 @@ def comparison(done: Comparison, plot: Path | None) -> None:
         "and risk and better in one"
     )
     if plot is not None:
-        terminal.out.print(f"written     {plot}")
+        terminal.out.print(f"written      {plot}")
 
 
 def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
@@ -116,7 +116,7 @@ def anonymity(result: Anonymity, quasi: Sequence[str], rows: int = 20) -> None:
     if not result.holds:
         _failing_classes(result, rows)
     for note in result.notes:
-        terminal.out.print(f"note        {note.replace('suppressed=', '--suppressed ')}")
+        terminal.out.print(f"note         {note.replace('suppressed=', '--suppressed ')}")
 
 
 def _suppression(counts: Suppression) -> None:

@@ -78,7 +78,7 @@ def check_larger(
         raise InputError(
             f"{what}, too much for a file so small; if it is as it should be, write it {instead}."
         )
-    raise InputError(f"{what}, and there is no more here; split it, or use a larger machine.")
+    raise InputError(f"{what}, more than is free here; split it, or use a larger machine.")
 
 
 def _size(count: int) -> str:

@@ -56,7 +56,7 @@ from microagg.runtime.tasks import read_spilled
 A_JUDGED_RECORD = 64
 """Bytes that a record takes while it is asked whether leaves keep a promise, about."""
 
-ONE_BLOCK = "the table is one block, and worked on in memory."
+ONE_BLOCK = "the table is one block and was processed in memory."
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ class Plan:
         needed = largest.records * self.a_record
         if needed <= self.memory:
             return
-        what = f"the {largest.records:,} records that are left are worked on as one block"
+        what = f"the {largest.records:,} records that are left form one block"
         if promised is not None and largest.territory.in_blocks:
             what = (
                 f"{promised.promise.name} is kept only by blocks of up to "

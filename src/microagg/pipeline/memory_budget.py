@@ -174,8 +174,8 @@ def check_labels(path: str | Path | Url) -> None:
     exists = os.path.lexists(beside) if isinstance(beside, Path) else beside.size() is not None
     if exists:
         raise OnlyInMemoryError(
-            f"the labels in {str(beside)!r} are not carried along beyond memory yet; "
-            f"give it more memory, or move them away."
+            f"the labels in {str(beside)!r} are not supported in large-table mode; give it more "
+            f"memory, or move that file away."
         )
 
 

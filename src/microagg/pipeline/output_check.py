@@ -177,7 +177,7 @@ class OutputCheck:
         promise.check_failing(counts.findings, sum(counts.sizes.values()))
         if promise and not counts.findings:
             raise GuaranteeError(
-                "what is promised was not looked at, so nothing was written; report it."
+                "the guarantees were not checked, so nothing was written. This is a bug: report it."
             )
         return counts
 

@@ -203,7 +203,8 @@ def _format_options(job: Job, schema: Schema) -> dict[str, Any]:
     format = format_to_write(job.target)
     if format.in_pieces is None and not format.in_parts:
         raise OnlyInMemoryError(
-            f"{format.one_file} is not written beyond memory; name a parquet file, or give it "
+            f"{format.one_file} cannot be written in large-table mode; name a parquet file, or "
+            f"give it "
             "more memory."
         )
     like = files_of(job.path)[0]

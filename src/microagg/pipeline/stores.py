@@ -30,8 +30,8 @@ INTERNAL = ".internal.json"
 MOST_EARLIER = 100
 """Internal manifests of other releases in the same folder that are looked at."""
 SPILL_IN_A_STORE = (
-    "what is set aside does not go to a store, where everybody who may read it would see it; "
-    "name a folder with spill."
+    "temporary files cannot go to a store, where others may read them; name a local folder with "
+    "spill."
 )
 
 SAME_FILE = (
@@ -185,11 +185,7 @@ def _publish(staged: Path, target: Url) -> None:
         for (url, path), part in zip(files, sent, strict=True):
             url.take(part, path)
     except InputError as error:
-        how = (
-            "not all of its files have taken their places"
-            if begun
-            else "nothing of it has taken its place"
-        )
+        how = "only some of its files are in place" if begun else "none of its files is in place"
         raise InputError(
             sentence(
                 error.sentence.without_period(),

@@ -168,7 +168,7 @@ def write_spill_file(path: str, rows: pa.Table) -> None:
         for first in range(0, rows.num_rows, AT_ONCE)
         for batch in rows.slice(first, AT_ONCE).combine_chunks().to_batches()
     ]
-    with explain_full_disk("while parts of the table were set aside"):
+    with explain_full_disk("while temporary files were written"):
         try:
             system.fill(part, lambda path: write_plainly(path, rows.schema, batches))
             system.rename(part, Path(path))

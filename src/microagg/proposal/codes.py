@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from microagg.errors import CodesWarning
+from microagg.proposal.column_text import printable
 from microagg.proposal.name_hints import NameHint, hint_of_name
 from microagg.sentences import Assignment, Sentence, sentence
 from microagg.table.columns.profile import ColumnProfile
@@ -96,4 +97,22 @@ def warning_about(names: Sequence[str]) -> Sentence:
         ", numbers with ",
         Assignment("kinds", {names[0]: "numeric"}),
         ".",
+    )
+
+
+def on_special(special: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
+    """Return the sentence on special codes of columns; none if there are none.
+
+    >>> on_special({"hours": (97,)})[0].partition(": ")[2].partition(".")[0]
+    'hours (97)'
+    """
+    if not special:
+        return ()
+    columns = "; ".join(
+        f"{printable(name)} ({', '.join(map(str, codes))})" for name, codes in special.items()
+    )
+    return (
+        f'Codes such as "not applicable", far from all other numbers: {columns}. As proposed they '
+        "are kept as codes, and no mean includes them. If they are numbers, take them out of "
+        "special.",
     )

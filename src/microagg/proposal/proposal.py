@@ -35,6 +35,8 @@ class Proposed:
     """Kind that must be declared, because the type of the column suggests another."""
     na: tuple[str, ...] = ()
     """Texts that mean a missing value among its numbers, and must be declared."""
+    special: tuple[int, ...] = ()
+    """Special codes among its numbers, such as 97."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +88,12 @@ class Proposal:
             for name in question.columns
         )
 
+    @property
+    def special(self) -> dict[str, tuple[int, ...]]:
+        """Special codes of released columns of numbers, which no mean includes."""
+        released = [item for item in self.columns if item.role in (Role.QUASI, Role.CONFIDENTIAL)]
+        return {item.name: item.special for item in released if item.special}
+
     def names(self, role: Role | str) -> list[str]:
         """Return the columns of one role, in table order."""
         return [column.name for column in self.columns if column.role == role]
@@ -124,7 +132,8 @@ class Proposal:
             *sorted({text for column in released for text in column.na} - {*self.na}),
         ]:
             arguments["na"] = na
-        return arguments
+        special = {name: [*kept] for name, kept in self.special.items() if name not in codes}
+        return arguments | ({"special": special} if special else {})
 
     def command(
         self,
@@ -174,6 +183,8 @@ class Proposal:
             words += ["--numeric", shell_list(numbers)]
         for name, kind in settings.get("kinds", {}).items():
             words += ["--kind", shlex.quote(f"{name}={kind}")]
+        for name, codes in settings.get("special", {}).items():
+            words += ["--special", shlex.quote(f"{name}={','.join(map(str, codes))}")]
         if "na" in settings:
             words += [f"--na={shell_list(settings['na'])}"]  # may begin with a dash
         for name, value in reading.items():
@@ -288,7 +299,10 @@ class Proposal:
 
     def _sentences(self) -> list[str]:
         """Return the sentences below the table."""
-        return [*map(str, self.questions), *self.on_rules, self._how_to_confirm()]
+        from microagg.proposal.codes import on_special
+
+        sentences = [*map(str, self.questions), *on_special(self.special), *self.on_rules]
+        return [*sentences, self._how_to_confirm()]
 
     def _how_to_confirm(self) -> str:
         if not self.names(Role.QUASI):

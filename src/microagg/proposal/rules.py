@@ -98,7 +98,7 @@ ANSWERS = {
 the table itself.
 """
 CALLED = {
-    NameHint.PERSON: "called like the name of somebody",
+    NameHint.PERSON: "called like a person's name",
     NameHint.SOMEBODY: "called like a person, with many different values",
     NameHint.CONTACT: "called like an e-mail, a phone or an address",
     NameHint.IDENTITY: "called like a number of a person",
@@ -141,6 +141,7 @@ def proposal_from(looks: Sequence[ColumnProfile]) -> Proposal:
                 look.records,
                 look.declared_kind,
                 look.na,
+                look.special,
             )
         )
     questions = (
@@ -304,7 +305,7 @@ def _identifier(look: ColumnProfile, hints: frozenset[NameHint], state: _State) 
     if look.text and not look.mostly_repeated:
         return (
             Role.IDENTIFIER,
-            "text, and more than 5 % of it occurs once, so it could name somebody",
+            "text, and more than 5 % of it occurs once, so it could name people",
         )
     return _key(look, hints, state)
 
@@ -373,7 +374,7 @@ def _why_quasi(look: ColumnProfile) -> str:
     if look.dates:
         return "dates or times; others may know them"
     if look.kind is Kind.NUMERIC:
-        return "numbers; others may know them"
+        return f"numbers{' with special codes' if look.special else ''}; others may know them"
     if look.kind is Kind.ORDINAL:
         return "ordered categories that repeat; others may know them"
     return "categories that repeat; others may know them"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from microagg.proposal.codes import on_special
 from microagg.table.parameters import K
 from microagg.table.schema import Role
 from microagg.table.settings_text import (
@@ -38,15 +39,14 @@ TO_DECIDE = (
 )
 NOT_VALUES = "Texts that mean a missing value."
 FOR_ALL = (
-    "The answer is for all of these columns. Take a column out of the list to decide "
-    "otherwise on a line of its own above."
+    "The answer is for all of these columns. Take a column out of the list to decide on it by "
+    "itself above."
 )
-IN_THE_TABLE = "This is no matter of settings, but of the table:"
+IN_THE_TABLE = "To be settled in the table, not in this file:"
 LISTS = {
-    Role.QUASI: "Columns by which somebody could be found: replaced by values that groups share.",
-    Role.IDENTIFIER: "Columns that name somebody: left out.",
-    Role.CONFIDENTIAL: "Columns that nobody should learn of a person: released as they are; see l "
-    "and t.",
+    Role.QUASI: "Columns by which a person could be found: replaced by values that groups share.",
+    Role.IDENTIFIER: "Columns that name a person or company: left out.",
+    Role.CONFIDENTIAL: "Sensitive columns: released as they are; see l and t.",
     Role.STRATUM: "Columns of strata: released as they are, and no group has records of two "
     "strata.",
 }
@@ -89,6 +89,9 @@ def text_of(
         parts.append(f"{comment(NOT_VALUES)}\n{entry('na', settings['na'])}")
     if settings.get("kinds"):
         parts.append(_table("kinds", settings["kinds"]))
+    if settings.get("special"):
+        text = comment(" ".join(on_special(proposal.special)))
+        parts.append(f"{text}\n{_table('special', settings['special'])}")
     if reading:
         parts.append(f"{comment('What is known about the file.')}\n{_table('reading', reading)}")
     parts += [comment(item) for item in proposal.on_rules]

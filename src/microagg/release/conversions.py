@@ -124,8 +124,6 @@ class Conversions:
     def plot(self, *columns: str) -> Pictures:
         """Draw quasi-identifying columns before and after.
 
-        Needs matplotlib (`pip install 'microagg[plots]'`).
-
         Parameters
         ----------
         *columns : str
@@ -140,7 +138,7 @@ class Conversions:
         Raises
         ------
         InputError
-            If a column is no quasi-identifier, or matplotlib is not installed.
+            If a column is no quasi-identifier.
 
         Examples
         --------

@@ -5,7 +5,8 @@ of `str.format` with three additions:
 
 - ``{records:record|records}`` gives the first word for 1 and the second for any other count,
 - ``{alone:?, of them {alone:,} unique}`` gives the rest of the field unless the count is 0,
-- lists of words take ``quoted``, a separator and the most that are shown: ``{columns:quoted,5}``.
+- lists of words take ``quoted``, a separator and the most that are shown: ``{columns:quoted,5}``;
+  without a separator the last two are joined by "and".
 """
 
 from __future__ import annotations
@@ -181,11 +182,11 @@ class _Words(tuple[str, ...]):
         if match is None:
             raise ValueError(f"no way to write a list: {spec!r}")
         words = [repr(word) for word in self] if match["quoted"] else list(self)
-        if not match["separator"]:
-            return listed(words)
         most = int(match["most"] or len(words))
+        if not match["separator"] and len(words) <= most:
+            return listed(words)
         more = f" and {len(words) - most} more" if len(words) > most else ""
-        return f"{match['separator']} ".join(words[:most]) + more
+        return f"{match['separator'] or ','} ".join(words[:most]) + more
 
 
 class _Formatter(string.Formatter):
@@ -195,7 +196,8 @@ class _Formatter(string.Formatter):
         if "|" in format_spec:
             one, many = format_spec.split("|")
             return one if value == 1 else many
-        return super().format_field(value, format_spec)
+        text = super().format_field(value, format_spec)
+        return text.replace("-", "−") if isinstance(value, float) else text
 
 
 _FORMATTER = _Formatter()

@@ -16,11 +16,12 @@ RELEASE_NOTES = (
         "NOT {k}-anonymous: this method protects each column alone; {records:,} of {all_records:,} "
         "records have a combination of values that fewer than {k} share",
         "The method protects each column alone, and combinations of values are rarer than k.",
+        "use another method, such as auto, which protects combinations",
     ),
     NoteEntry(
         "dominated-groups",
         DECIDE,
-        "one record is so large that the mean of its group nearly reveals its value: {items} (it "
+        "one record is so large that the mean of its group nearly reveals its value: {items:5} (it "
         "has more than {dominant:g} % of the total, or the second-largest could estimate it within "
         "{within:g} %)",
         "In some groups one record is so large that the mean nearly reveals its value.",
@@ -32,7 +33,7 @@ RELEASE_NOTES = (
         DECIDE,
         "{column!r} is released unchanged and may name people ({reason}), which was accepted",
         "A column that may name people is released, and its risk was accepted by name.",
-        "make sure that everyone named has agreed, or make it an identifier",
+        "make sure that everyone named has agreed, or leave it out (role identifier)",
     ),
     NoteEntry(
         "unique-records",
@@ -40,7 +41,7 @@ RELEASE_NOTES = (
         "if someone knows every published column, {records:,} of {all_records:,} records can be "
         "singled out",
         "Records are unique in all released columns together.",
-        "leave out columns that are not needed, or make them quasi-identifying",
+        "leave out columns that are not needed, or protect them too (role quasi)",
     ),
     NoteEntry(
         "k-is-2",
@@ -59,8 +60,9 @@ RELEASE_NOTES = (
     NoteEntry(
         "true-values",
         DECIDE,
-        "groups show a value of one of their records: {items}",
+        "groups show a value that one of their records really has: {items:5}",
         "Groups release a value that one of their records has.",
+        "accept it where such values are common",
         item=(
             "{column!r} by {aggregate}"
             "{groups:? (in {groups:,} of {all_groups:,} groups a value that only one record has)}"
@@ -90,15 +92,13 @@ RELEASE_NOTES = (
     NoteEntry(
         "declared-missing",
         INFO,
-        "{columns}: codes that the file declares missing are kept apart from values: no mean "
-        "includes them",
+        "{columns}: codes that the file declares missing are kept, and no mean includes them",
         "Codes that a file declares missing are not averaged.",
     ),
     NoteEntry(
         "medians-of-labelled-codes",
         INFO,
-        "{columns}: all values are labelled codes, so groups release their median, which is one of "
-        "them",
+        "{columns}: all values are labelled codes, so groups show the code in the middle (median)",
         "A column of labelled codes releases medians, as a mean would be no code.",
     ),
     NoteEntry(
@@ -118,7 +118,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "gaps-on-minmax",
         CHECK,
-        "on the scale minmax, missing values of a skewed column lie close to most values: "
+        "with the scale minmax, missing values of a skewed column count as close to most values: "
         "{columns}",
         "On the scale minmax a missing value lies close to most values of a skewed column.",
         "use {fix} to keep them apart",
@@ -126,15 +126,16 @@ RELEASE_NOTES = (
     NoteEntry(
         "categories-lost",
         DECIDE,
-        "categories that no record has any more: {items}",
+        "categories that are gone from the table: {items:5}",
         "Rare categories vanished, because groups release one category for all their records.",
-        "use a larger importance, aggregate draw, a hierarchy or strata if they matter",
+        "to keep them, give the column more importance, or use aggregate draw, a hierarchy or "
+        "strata",
         "{column!r} {lost:,} of {before:,} ({records:,} {records:record|records})",
     ),
     NoteEntry(
         "totals-far-off",
         DECIDE,
-        "totals changed by {limit:g} % or more: {items}",
+        "totals changed by {limit:g} % or more: {items:5}",
         "The total of a column changed so much that figures from it mislead.",
         "publish the true totals beside the table, or leave the column out{fix:?, or use {fix}}",
         "{column!r} {percent}"
@@ -143,7 +144,7 @@ RELEASE_NOTES = (
     NoteEntry(
         "totals-changed",
         CHECK,
-        "totals changed: {items}",
+        "totals changed: {items:5}",
         "The total of a column changed, by missing values, rounding or an aggregate.",
         item=(
             "{column!r} {percent}"
@@ -194,8 +195,9 @@ RELEASE_NOTES = (
     NoteEntry(
         "kept-columns",
         DECIDE,
-        "released unchanged, and people may be recognised by them: {columns:quoted,}",
-        "Columns are released as they are, so people may be recognised by them.",
+        "released unchanged, so records may be recognised by them: {columns:quoted,}",
+        "Columns are released as they are, so records may be recognised by them.",
+        "accept it if nobody outside knows these values",
     ),
     NoteEntry(
         "rounded-like-most",
@@ -230,6 +232,7 @@ RELEASE_NOTES = (
         "{column!r} has one value in the whole table, so all {groups:,} groups ({records:,} "
         "records) reveal it",
         "A confidential column has the same value in all records, which discloses it.",
+        "leave the column out if that value is sensitive",
     ),
     NoteEntry(
         "shared-confidential-value",
@@ -237,7 +240,7 @@ RELEASE_NOTES = (
         "in {groups:,} of {all_groups:,} groups ({records:,} records) everyone has the same "
         "{column!r}, so membership reveals it",
         "In some groups everyone has the same confidential value, so membership reveals it.",
-        "use {fix}",
+        "use {fix}, which asks for different values in every group",
     ),
     NoteEntry(
         "several-spellings",
@@ -274,23 +277,23 @@ RELEASE_NOTES = (
     NoteEntry(
         "units",
         DECIDE,
-        "every class has {k} or more units of {column!r} (there are {units:,}, {large_units:,} of "
-        "them with {k} or more records), but someone who knows all records of one unit may still "
-        "find it",
+        "every class has records of {k} or more different {column!r}, but someone who knows all "
+        "records of one may still find it ({large_units:,} of {units:,} have {k} or more records)",
         "Units are protected, but not against somebody who knows all records of one.",
+        "accept it, or publish one record for each unit",
     ),
     NoteEntry(
         "strata-left-out",
         CHECK,
-        "{records:,} records in {strata:,} strata were left out, because their stratum has fewer "
-        "than k = {k} records or cannot keep the guarantees; totals are without them",
+        "{records:,} records in {strata:,} strata were left out, because these strata are too "
+        "small for the guarantees (k = {k}); totals do not include them",
         "Strata that are too small for the guarantee were left out, as asked for.",
     ),
     NoteEntry(
         "small-strata",
         CHECK,
-        "{strata:,} strata with a median of {median:,.0f} records: groups within such small strata "
-        "lose much",
+        "the {strata:,} strata are small (median: {median:,.0f} records), so their groups lose "
+        "much",
         "Strata are so small that groups within them lose much.",
         "coarser strata, or fewer columns of them, lose less",
     ),
@@ -307,12 +310,12 @@ RELEASE_NOTES = (
         CHECK,
         "rounding changed the sum of the weights {column!r} by {percent:+.2g} %",
         "Rounding changed the sum of the weights.",
-        "say so to users of the table, or store the weights with more decimals",
+        "tell users of the table, or store the weights with more decimals",
     ),
     NoteEntry(
         "weighted-totals-changed",
         CHECK,
-        "with the released weights, weighted totals change: {items}",
+        "with the released weights, weighted totals change: {items:5}",
         "Weighted totals of columns differ between table and release.",
         item="{column!r} {percent:+.1f} %",
     ),
@@ -329,7 +332,7 @@ RELEASE_NOTES = (
         STOP,
         "{column!r} is released unchanged and may name people ({reason})",
         "A column that is released unchanged looks like names, addresses or numbers of people.",
-        "make it an identifier, which leaves it out",
+        "leave it out (role identifier)",
     ),
     NoteEntry(
         "nearly-unique",
@@ -337,13 +340,13 @@ RELEASE_NOTES = (
         "released unchanged, and nearly every record has its own value, so someone who knows it "
         "finds the record: {columns:quoted}",
         "A column that is released unchanged has another value in nearly every record.",
-        "make it quasi-identifying, or an identifier, which leaves it out",
+        "protect it (role quasi) or leave it out (role identifier)",
     ),
     NoteEntry(
         "index-could-name-people",
         DECIDE,
         "the index of the table may name people; it is never saved, but release.table has it",
         "The index of a table of pandas could name people, and the release in memory keeps it.",
-        "drop it before you hand that on",
+        "drop the index before you pass release.table on",
     ),
 )

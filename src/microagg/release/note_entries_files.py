@@ -39,16 +39,16 @@ FILE_NOTES = (
     NoteEntry(
         "memory-exceeded",
         INFO,
-        "this table was processed in memory as a whole, which may take up to about "
-        "{megabytes:,.0f} MB besides the libraries; the limit applies to parquet, Arrow and text "
-        "files of more than {records:,} records",
+        "the memory limit was not applied, because it applies to parquet, Arrow and text files of "
+        "more than {records:,} records only; this table took up to about {megabytes:,.0f} MB "
+        "besides the libraries",
         "A table that cannot be worked on in blocks may have taken more memory than allowed.",
     ),
     NoteEntry(
         "one-process",
         INFO,
-        "run by this process alone: a cluster only shares files with more records than one block "
-        "has",
+        "this process did all the work: the table is one block, and a cluster only shares larger "
+        "tables",
         "The table is one block, so the workers of a cluster had no part in it.",
     ),
     NoteEntry(

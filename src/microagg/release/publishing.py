@@ -65,8 +65,8 @@ def check_publishing(names: Sequence[str], records: int) -> None:
     if names and records < LEAST_TO_PUBLISH:
         raise InputError(
             f"publish is for tables of {LEAST_TO_PUBLISH:,} records and more, and this "
-            f"one has {records:,}: figures of "
-            "fewer records tell of single ones. Leave publish out; the internal report "
+            f"one has {records:,}: figures of fewer records could reveal single values. Leave "
+            f"publish out; the internal report "
             "has all figures."
         )
 

@@ -25,6 +25,6 @@ def settings_from(arguments: Mapping[str, Any]) -> Settings:
     for name, parameter in Settings.parameters().items():
         if name in options and options[name] not in (parameter.default, (), {}):
             raise InputError(
-                f"{name} was given beside settings; put it there: settings.but({name}=…)."
+                f"{name} cannot be given together with settings; use settings.but({name}=…)."
             )
     return whole

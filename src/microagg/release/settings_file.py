@@ -305,9 +305,9 @@ class _Reader:
             for about, columns in left.items()
         )
         raise InputError(
-            f"{self._path.name} leaves to be decided: {undecided}; put one of the words in "
-            f'the place of each "{DECIDE}", or say --as-proposed '
-            "(in Python as_proposed=True) to take the first."
+            f"{self._path.name} has open decisions: {undecided}. Replace each "
+            f'"{DECIDE}" by one of these words, or take the first of each with --as-proposed '
+            "(in Python as_proposed=True)."
         )
 
     def _check_key(self, keys: tuple[str, ...], known: Iterable[str]) -> NoReturn:

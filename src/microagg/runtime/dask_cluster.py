@@ -34,8 +34,8 @@ LOCAL_CONFIG = {
 }
 OPEN_PROTOCOLS = ("tcp://", "ws://")
 NOT_ENCRYPTED = (
-    "the Dask scheduler at {} is reached without encryption and without a key: whoever "
-    "can connect to it can read the data and run "
+    "the Dask scheduler at {} is reached without encryption and without a key: anyone "
+    "who can connect to it can read the data and run "
     "programs as you; start scheduler and workers with TLS, and name the address as tls://"
 )
 
@@ -77,9 +77,7 @@ def _number_of_workers(engine: str) -> int:
     if word != LOCAL or (
         colon and not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_LOCAL)
     ):
-        raise InputError(
-            f"workers of this machine are asked for as local:4, from 1 to {MOST_LOCAL}."
-        )
+        raise InputError(f"workers of this machine are written as local:4, with 1 to {MOST_LOCAL}.")
     return int(count) if colon else os.cpu_count() or 1
 
 

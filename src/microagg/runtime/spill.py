@@ -101,7 +101,7 @@ class SpillFolder:
             undo.callback(os.close, self._lock)
             in_use.add(str(self.folder))
             if self._record is not None:
-                with explain_full_disk("while parts of the table were set aside"):
+                with explain_full_disk("while temporary files were written"):
                     self._record.write(self.folder)
             undo.pop_all()
         return self
@@ -116,7 +116,7 @@ class SpillFolder:
                 system.create_folder(self.folder)
             if not is_private(self.folder):
                 raise InputError(
-                    f"what is set aside cannot be kept from others in the folder "
+                    f"temporary files cannot be kept private in the folder "
                     f"{str(self.parent)!r}; name another with spill."
                 )
             descriptor = system.open_lock(self.folder / LOCK)
@@ -131,7 +131,7 @@ class SpillFolder:
                 shutil.rmtree(self.folder, ignore_errors=True)
             if isinstance(error, OSError):
                 raise InputError(
-                    f"nothing can be kept in the folder {str(self.parent)!r} "
+                    f"temporary files cannot be written to the folder {str(self.parent)!r} "
                     f"({reason(error)}); name another with spill."
                 ) from None
             raise
@@ -175,7 +175,7 @@ def _check_open_folder(parent: Path) -> None:
     mode = os.stat(parent).st_mode
     if hasattr(os, "geteuid") and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise InputError(
-            f"everybody may rename what is set aside in the folder {str(parent)!r}; name "
+            f"other users can rename temporary files in the folder {str(parent)!r}; name "
             f"another with spill, or give it the sticky "
             "bit (chmod +t)."
         )
@@ -272,7 +272,7 @@ def write_spill_file(
     metadata = {**metadata, "index": index}
     schema = table.schema.with_metadata({TOLD: json.dumps(metadata).encode()})
     part = Path(f"{path}.{secrets.token_hex(4)}.part")
-    with explain_full_disk("while parts of the table were set aside"):
+    with explain_full_disk("while temporary files were written"):
         try:
             system.fill(part, lambda target: write_plainly(target, schema, batches))
             system.rename(part, Path(path))
@@ -300,14 +300,14 @@ def discard_rows(path: str) -> None:
     metadata = read_result(path)
     if metadata is not None and os.path.exists(path):
         write_result(f"{path}{LEFT}", json.dumps(metadata))
-        with explain_full_disk("while parts of the table were set aside"):
+        with explain_full_disk("while temporary files were written"):
             system.remove(Path(path))
 
 
 def write_result(path: str, text: str) -> None:
     """Put a little text into the spill, under a name of its own until it is whole."""
     part = Path(f"{path}.{secrets.token_hex(4)}.part")
-    with explain_full_disk("while parts of the table were set aside"):
+    with explain_full_disk("while temporary files were written"):
         with os.fdopen(
             os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
         ) as file:

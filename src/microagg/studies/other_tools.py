@@ -107,7 +107,7 @@ def cells_of_release(
     ...     cells_of(frames[0], [age]), frames[1], [age], ColumnSettings()
     ... )
     >>> cells.variables[0].levels, notes[1][:35]
-    (('30-39', None), 'not the numbers, dates or levels th')
+    (('30-39', None), 'changed in type, so their values co')
     """
     table = to_arrow(release.select(*(column.name for column in columns)))
     suppressed, others, read, changed = [], [], list(columns), False
@@ -140,11 +140,7 @@ def _notes(suppressed: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
             f"missing: {listed(suppressed)}"
         )
     if others:
-        notes.append(
-            "not the numbers, dates or levels that they were, so that their values count "
-            "as categories of their own: "
-            f"{listed(others)}"
-        )
+        notes.append(f"changed in type, so their values count as new categories: {listed(others)}")
     return tuple(notes)
 
 

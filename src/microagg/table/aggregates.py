@@ -190,7 +190,7 @@ _ENTRIES = (
     Aggregate(
         name="median",
         noun="median",
-        phrase="the median of its group, a value that somebody in it has",
+        phrase="the median of its group, the true value of one of its records",
         help="the lower median",
         kinds=(Kind.NUMERIC, Kind.ORDINAL),
         default_for=(Kind.ORDINAL,),

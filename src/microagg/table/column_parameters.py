@@ -91,7 +91,7 @@ class ByColumn(DeclaredByColumn):
 
     def _refuse(self) -> NoReturn:
         raise InputError(
-            f"{self.name} must name columns and what is said of each, as "
+            f"{self.name} must give a value for each column, as "
             f"{self.describes} (in Python a dictionary)."
         )
 

@@ -223,7 +223,7 @@ def _check_unfitting(columns: Sequence[Column], options: ColumnSettings) -> None
                 by_name[name].role in WITHHELD
             ):  # everybody is told what is said of columns, and those not even by name
                 raise InputError(
-                    f"{what} names {name!r}, a column that is left out; say nothing of it."
+                    f"{what} names {name!r}, a column that is left out; remove it there."
                 )
             weighs = what == "aggregate" and by_name[name].role is Role.WEIGHT
             if what in of_quasi and by_name[name].role is not Role.QUASI and not weighs:
@@ -277,8 +277,8 @@ def _check_aggregate(column: Column, how: str, has_tree: bool) -> None:
     if column.role is Role.WEIGHT:
         if how not in OF_WEIGHT:
             raise InputError(
-                f"column {column.name!r} is the weight, of which {how} is nothing to "
-                f"release; choose one of {', '.join(OF_WEIGHT)}."
+                f"column {column.name!r} is the weight, of which {how} cannot be released; "
+                f"choose one of {', '.join(OF_WEIGHT)}."
             )
         return
     if how not in AGGREGATES:

@@ -204,5 +204,5 @@ def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, endin
 def test_files_of_other_programs_are_told_by_their_beginning(tmp_path: Path) -> None:
     for name, beginning in (("a.sav", b"PK\x03\x04 a zip"), ("b.sav", b"\x89HDF and more")):
         (tmp_path / name).write_bytes(beginning)
-        with pytest.raises(ma.InputError, match="is no SPSS file, whatever its name says"):
+        with pytest.raises(ma.InputError, match="is not an SPSS file, although its name says so"):
             read_table(tmp_path / name)

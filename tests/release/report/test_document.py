@@ -98,12 +98,6 @@ def release(
     }
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of words and numbers: drawing takes longer than all the rest."""
-    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def texts(document: Document) -> str:
     return to_json(document)
 
@@ -117,7 +111,6 @@ INSIDE = (
 FOR_ALL = ("The released values", "Correlations of the released columns", "What an intruder gains")
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("public", [False, True])
 def test_the_parts_and_their_order(public: bool) -> None:
     document = build_document(public=public, **release())
@@ -138,7 +131,6 @@ def test_the_parts_and_their_order(public: bool) -> None:
     assert any("town" in text for text in told), "the column kept is to be decided on"
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_first_page_in_every_form() -> None:
     given = release()
     given["manifest"]["settings"] |= {"title": "Survey of 2026", "entity": "firm"}
@@ -148,18 +140,17 @@ def test_the_first_page_in_every_form() -> None:
         for words in (
             "Survey of 2026",
             "Guarantee met, 1 point to decide",
-            "Smallest class",
+            "Smallest of ",
             "Chance of finding a firm",
             "20 % at most",
-            "people may be recognised by them",
+            "records may be recognised by them",
             "12.3 %",
             "passport",
-            "Read, and approved for release",
+            "Approved for release by",
         ):
             assert words in told, words
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("notes", "status", "sentence"),
     [
@@ -179,7 +170,6 @@ def test_the_verdict_follows_from_severities(notes: list[Note], status: str, sen
     assert document.front.verdict == (status, sentence)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_points_beyond_five_are_among_the_notes() -> None:
     notes = [make_note("could-name-somebody", [f"c{j}"], reason="a name") for j in range(7)]
     document = build_document(public=False, **{**release(), "notes": notes})
@@ -189,7 +179,6 @@ def test_points_beyond_five_are_among_the_notes() -> None:
     assert ("'c5'" in told, "'c6'" in told, "'c4'" in told) == (True, True, False)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_every_figure_has_a_unit_and_a_meaning() -> None:
     document = build_document(public=False, **release())
     for section in document.sections:
@@ -205,7 +194,6 @@ def test_every_figure_has_a_unit_and_a_meaning() -> None:
     assert "66.62" in told
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
     for form in FORMS.values():
         told = form(build_document(public=True, **release()))
@@ -227,7 +215,6 @@ def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
         assert "12 %" in form(build_document(public=True, **release(n=200)))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
     given = release()
     given["class_sizes"] = np.array([1, 2, 57])
@@ -242,7 +229,6 @@ def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
     assert "not 5-anonymous. 3 records of 60 have" in first.blocks[1].text
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_bound() -> None:
     def told(bound: dict[str, Any] | None) -> str:
         given = {**release(), "bound": bound}
@@ -255,7 +241,7 @@ def test_the_bound() -> None:
     assert "there is no better one" in told({"IL": 12.3, "optimal": True})
     assert "It is proven that no grouping" in told({"IL": 12.3, "optimal": True})
     by_solver = {"IL": 12.3, "optimal": False, "optimal_by_solver": True, "certified_IL": 12.25}
-    assert "what a certificate proves is 12.25 %" in told(by_solver)
+    assert "a certificate proves 12.25 %" in told(by_solver)
     assert "It is proven" not in told(by_solver)
     assert "no certificate" not in told(by_solver), "the table is plain"
     assert "says little" in told({"IL": 0.0, "optimal": False})
@@ -266,7 +252,6 @@ def test_the_bound() -> None:
     assert "How close" not in texts(build_document(public=True, **given))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_newer_fields_of_the_manifest() -> None:
     given = release()
     given["manifest"] |= {
@@ -329,7 +314,9 @@ def test_the_page_can_be_read_without_eyes() -> None:
     tags = read(to_html(build_document(public=False, **release())))
     assert ("html", {"lang": "en"}) in tags
     assert [tag for tag, _ in tags if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 13
-    pictures = [attributes for tag, attributes in tags if tag == "svg"]
+    drawings = [attributes for tag, attributes in tags if tag == "svg"]
+    pictures = [attributes for attributes in drawings if attributes.get("aria-hidden") != "true"]
+    assert len(drawings) == 1 + len(pictures), "the scale of loss, whose figure is beside it"
     assert len(pictures) == 1 + 3 + 2
     assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in pictures)
     assert all("scope" in attributes for tag, attributes in tags if tag == "th")
@@ -357,7 +344,6 @@ def test_hostile_names(public: bool) -> None:
     assert json.loads(to_json(document))["title"] == document.title
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_rows_of_markdown_tables_have_all_their_cells() -> None:
     for public in (False, True):
         lines = to_markdown(
@@ -382,7 +368,8 @@ def test_many_columns_stay_small() -> None:
         document = build_document(public=public, **release(columns=30, n=200, names=names))
         page = to_html(document)
         assert len(page.encode()) < 1_000_000
-        assert len(re.findall("<svg", page)) == 1 + 12 + (1 if public else 2)
+        assert len(re.findall("<svg role", page)) == 1 + 12 + (1 if public else 2)
+        assert not re.search(r"<[^>]* style=", page), "some pages allow no style of elements"
         assert ("the first 12 are shown" if public else "the 12 that lost most are shown") in page
         assert ("Of 30 columns, the 12 whose correlations changed most" in page) != public
         assert "and 18 more" in page
@@ -408,43 +395,19 @@ def test_tables_of_columns_have_an_end(public: bool) -> None:
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_the_same_bytes_again(public: bool) -> None:
-    import matplotlib
-
-    first = to_html(build_document(public=public, **release()))
-    with matplotlib.rc_context({"font.size": 20, "xtick.labelsize": 30, "svg.fonttype": "path"}):
-        assert to_html(build_document(public=public, **release())) == first
-        assert matplotlib.rcParams["font.size"] == 20, "the user's settings are left alone"
-
-
-@pytest.mark.parametrize("public", [False, True])
-def test_without_matplotlib_tables_stand_for_pictures(
+def test_the_same_bytes_again_and_without_matplotlib(
     monkeypatch: pytest.MonkeyPatch, public: bool
 ) -> None:
-    drawn = build_document(public=public, **release())
+    first = to_html(build_document(public=public, **release()))
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    document = build_document(public=public, **release())
-    page = to_html(document)
-    assert "<svg" not in page
-    assert "microagg[plots]" in page
-    assert "microagg[plots]" not in to_html(drawn)
-    pictures = [
-        [
-            block.data
-            for section in d.sections
-            for block in section.blocks
-            if isinstance(block, Picture)
-        ]
-        for d in (drawn, document)
-    ]
-    assert pictures[0] == pictures[1]
-    assert page.count("to under") > 5, "the bins as rows"
+    page = to_html(build_document(public=public, **release()))
+    assert page == first
+    assert page.count("<svg") > 2
     read(page)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_markdown_and_json_have_the_numbers_of_the_pictures() -> None:
     document = build_document(public=True, **release())
     grids = [b.data for s in document.sections for b in s.blocks if isinstance(b, Picture)]
@@ -488,7 +451,6 @@ def test_degenerate_tables(name: str, public: bool) -> None:
             assert "nan" not in form(document).lower().replace("dominance", "")
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("largest", [1, 5, 24, 40, 1000, 123_456])
 def test_class_sizes_are_counted(largest: int) -> None:
     given = release()
@@ -544,7 +506,7 @@ def test_the_first_page_for_terminals(width: int) -> None:
     told = first_page_text(document, width)
     lines = told.splitlines()
     assert max(map(len, lines)) <= width
-    for words in ("verdict     Guarantee met, 1 point to decide", "IL = 12.3 %", "town"):
+    for words in ("verdict      Guarantee met, 1 point to decide", "IL = 12.3 %", "town"):
         assert words in told
     below = [line for line in lines if line.startswith(" ")]
     assert all(line.startswith(" " * 12) for line in below), "a hanging indent"

@@ -34,12 +34,6 @@ TREE = {
 K = 3
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take longer than all the rest, and their numbers are in the files anyway."""
-    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def towns(rng: np.random.Generator, n: int) -> pa.Array:
     return pa.array(rng.choice([*TOWNS, None], n).tolist(), pa.string())
 
@@ -218,7 +212,6 @@ def the_same_files(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("case", CASES)
 def test_other_mixed_originals_give_the_same_files(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -236,7 +229,6 @@ def test_more_mixed_originals_give_the_same_files(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_the_clock_of_the_original_is_not_told(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

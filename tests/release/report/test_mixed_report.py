@@ -28,13 +28,6 @@ from mixed_tables import mixed_cells, mixed_groups, released_cells, words
 HOSTILE = '<script>alert("x")</script> & | `a` *b* $y$\n<blink>'
 
 
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Drawing takes longer than all the rest."""
-    if "slow" not in request.keywords:
-        monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def report(
     before: Cells,
     after: Cells,

@@ -41,12 +41,6 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take longer than all the rest, and their numbers are in the files anyway."""
-    monkeypatch.setattr("microagg.drawing.pictures._drawn", lambda draw, inches, salt: "")
-
-
 def table_of(number: int, records: int, columns: int) -> pa.Table:
     """Made-up records: whole numbers to be grouped, a confidential column, one that is kept."""
     rng = np.random.default_rng(number)
@@ -174,7 +168,6 @@ def the_same_but_for_the_loss(number: int, folder: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("number", range(len(METHODS)), ids=METHODS)
 def test_other_originals_give_the_same_files(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -199,7 +192,6 @@ def test_other_originals_give_the_same_pictures(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 def test_other_originals_whose_groups_are_found_again(tmp_path: Path) -> None:
     """Nothing forced here: originals that differ so little that the method finds the same groups by
     itself.
@@ -221,7 +213,6 @@ def test_other_originals_whose_groups_are_found_again(tmp_path: Path) -> None:
     assert same > 0.8 * len(METHODS)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has the release and tries every original that fits its means finds no figure that
     tells them apart.
@@ -330,7 +321,6 @@ def mixed_document(before: Cells, after: Cells, labels: np.ndarray, *, public: b
     return to_json(document) + to_html(document)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("number", range(12))
 def test_other_mixed_originals_give_the_same_report(number: int) -> None:
     cells, labels = mixed_cells(number), mixed_groups(number)

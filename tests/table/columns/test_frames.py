@@ -10,7 +10,13 @@ import pyarrow as pa
 import pytest
 
 import microagg as ma
-from microagg.table.columns.frames import column_facts, column_like, open_frame, to_arrow
+from microagg.table.columns.frames import (
+    arrow_column,
+    column_facts,
+    column_like,
+    open_frame,
+    to_arrow,
+)
 from microagg.table.columns.matrix_values import values_of
 
 
@@ -71,3 +77,24 @@ def test_a_column_like_another() -> None:
     assert whole.name == "age"
     assert whole.to_native().dtype == "Int8"
     assert column_like(given, np.array([3.5, 4.0]), whole=False).to_native().tolist() == [3.5, 4.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([1, 2, 3], np.int8),
+        np.array([1, 2, 3], np.uint64),
+        np.array([1.5, np.nan, -0.0]),
+        np.array([1.5, np.inf, np.nan], np.float32),
+        np.array([1.5, 2.5, np.nan], np.float16),
+        np.arange(6.0)[::2],
+    ],
+    ids=str,
+)
+def test_numbers_of_pandas_are_those_of_a_whole_conversion(values: np.ndarray) -> None:
+    frame = pd.DataFrame({"a": values, "b": values})
+    field, column = arrow_column(nw.from_native(frame, eager_only=True), "b")
+    expected = pa.Table.from_pandas(frame[["b"]], preserve_index=False)
+    assert field.type == column.type == expected.schema.field("b").type
+    assert column.null_count == expected["b"].null_count
+    assert column.to_pylist() == expected["b"].to_pylist()

@@ -136,8 +136,8 @@ def bytes_piece(content: bytes) -> tuple[Callable[[Path], None], Callable[[Path]
     def inspect(part: Path) -> None:
         if part.read_bytes() != content:
             raise InputError(
-                f"what was written to the folder {str(part.parent)!r} does not come "
-                f"back; nothing was put in place."
+                f"the files in the folder {str(part.parent)!r} differ from what was written; "
+                f"nothing was put in place."
             )
 
     return write, inspect
@@ -241,7 +241,7 @@ def _write_part(piece: StagedFile, part: Path) -> None:
         system.fill(part, piece.write)
         if not system.is_at(descriptor, part):
             raise InputError(
-                f"somebody else changes files in the folder {str(part.parent)!r}; "
+                f"another program is changing files in the folder {str(part.parent)!r}; "
                 f"{str(piece.target)!r} is as it was."
             )
         system.flush(descriptor)

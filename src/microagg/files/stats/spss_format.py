@@ -65,7 +65,7 @@ def read(path: Path) -> pa.Table:
     if not recognise(beginning):
         if beginning[:3] in (b"PK\x03", b"\x89HD"):
             raise InputError(
-                f"{str(path)!r} is no SPSS file, whatever its name says; name it as what it is."
+                f"{str(path)!r} is not an SPSS file, although its name says so; rename it."
             )
         raise unreadable(package(), path)
     return read_by(package(), path)

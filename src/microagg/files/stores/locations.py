@@ -191,7 +191,8 @@ class Url:
             if _digest(remote) != sent.hexdigest():
                 self.remove()
                 raise InputError(
-                    f"what was sent to {str(self.with_name(''))!r} does not come back; try again."
+                    f"the copy in {str(self.with_name(''))!r} differs from what was sent; try "
+                    f"again."
                 )
 
     def take(self, part: Url, source: Path) -> None:

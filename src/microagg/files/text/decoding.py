@@ -187,7 +187,7 @@ def _explain_full_disk(target: Path | None) -> Iterator[None]:
         if target is None:
             raise
         raise InputError(
-            "what a text file holds could not be set aside "
+            "a temporary copy of the text could not be written "
             f"({os.strerror(error.errno or 0)}); nothing was put in place. Make room, or "
             "name "
             "another folder with spill."

@@ -179,7 +179,7 @@ def _check_unclear(name: str, column: pa.ChunkedArray, settings: ColumnSettings)
         raise InputError(
             sentence(
                 f"column {name!r}, row {pc.index(odd, True).as_py() + 1} (header not counted): "
-                "a number with a sign in it that nobody has said the meaning of; say ",
+                "a number with a sign of unknown meaning; say ",
                 Assignment("decimal", ","),
                 " or ",
                 Assignment("thousands", "."),

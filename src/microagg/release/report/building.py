@@ -28,6 +28,7 @@ from microagg.table.schema import Role
 from microagg.table.variable import Cells
 
 TITLE = "Disclosure control report"
+ORDER = (Severity.STOP, Severity.DECIDE, Severity.CHECK, Severity.INFO)
 WORDS = {
     Severity.STOP: "do not publish",
     Severity.DECIDE: "decide",
@@ -134,10 +135,12 @@ def build_first_page(
 def other_notes(
     notes: Sequence[Note], front: FirstPage, format_setting: FormatSetting
 ) -> list[tuple[str, str, str]]:
-    """Return the notes that the first page does not show: severity, text, what to do."""
+    """Return the notes that the first page does not show, open points first: severity, text, what
+    to do.
+    """
     listed = {decision.text.rstrip(".") for decision in front.decisions}
     rows = []
-    for note in notes:
+    for note in sorted(notes, key=lambda note: ORDER.index(note.severity)):
         text, hint = note_parts(note, format_setting)
         if text.rstrip(".") not in listed:
             rows.append((WORDS[note.severity], text, hint))

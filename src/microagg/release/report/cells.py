@@ -46,17 +46,17 @@ def grid_html(grid: Grid, extra: str = "") -> str:
         for j in range(len(grid.head))
     ]
     numeric[0] = False  # the first cell names the row
-    marks = [' class="number"' if right else "" for right in numeric]
+    marks = ["number" if right else "" for right in numeric]
     stacked = len(grid.head) >= STACKED
     labels = [f' data-label="{text_html(cell)}"' if stacked else "" for cell in grid.head]
     head = "".join(
-        f'<th scope="col"{mark}>{wrapped_html(cell)}</th>'
+        f'<th scope="col"{_classes(mark)}>{wrapped_html(cell)}</th>'
         for cell, mark in zip(grid.head, marks, strict=True)
     )
     body = "\n".join(
         f'<tr><th scope="row">{wrapped_html(row[0])}</th>'
         + "".join(
-            f"<td{mark}{label}>{wrapped_html(cell)}</td>"
+            f"<td{_classes(mark, 'none' if cell == '–' else '')}{label}>{wrapped_html(cell)}</td>"
             for cell, mark, label in zip(row[1:], marks[1:], labels[1:], strict=True)
         )
         + "</tr>"
@@ -74,6 +74,11 @@ def grid_html(grid: Grid, extra: str = "") -> str:
         f'class="grid{fitting}{_kept(grid.rows)}{extra}">{caption}<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
+
+
+def _classes(*names: str) -> str:
+    kept = " ".join(filter(None, names))
+    return f' class="{kept}"' if kept else ""
 
 
 def _kept(rows: Sequence[object]) -> str:

@@ -137,6 +137,4 @@ def picture_of_correlations(names: Sequence[str], matrix: np.ndarray, when: str)
     rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
     grid = Grid(("column", *names), rows, f"Correlations {when}.")
     alternative = f"Heat map of the correlations of {counted(len(names), 'column')} {when}."
-    return Picture(
-        draw_correlations(names, matrix, when), alternative, f"Correlations {when}", grid, 2
-    )
+    return Picture(draw_correlations(names, matrix), alternative, f"Correlations {when}", grid, 2)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from microagg.drawing.canvas import can_draw
 from microagg.drawing.pictures import draw_class_sizes
 from microagg.formatting import (
     counted,
@@ -52,17 +51,12 @@ TABLED = 100  # columns of a table; more are not read
 SIZES = 24  # bars of class sizes
 NAMED = 24  # lost categories by name
 ALL_LOST = (
-    "as far off as if every record had the column's mean, or of a category the shares of "
-    "the whole table; a column of categories "
-    "can lose more than that"
+    "as if every record had the column's mean, or the shares of the whole table for categories, "
+    "which can lose even more"
 )
 LEVELS_AND_GAPS = (
     "Categories are bars, at most a dozen by name; what is missing, and special codes, have "
     "bars of their own."
-)
-WITHOUT_PICTURES = (
-    "Pictures are shown as tables, because matplotlib is not installed: pip install "
-    "'microagg[plots]'."
 )
 
 
@@ -96,8 +90,6 @@ def guarantee(subject: Subject) -> Section:
         Facts(tuple(rows)),
         _picture_of_sizes(subject),
     ]
-    if not can_draw():
-        blocks.append(Paragraph(WITHOUT_PICTURES))
     return Section("The guarantee", tuple(blocks))
 
 

@@ -19,19 +19,24 @@ from microagg.release.verdict import Verdict
 from microagg.table.schema import Role
 
 MOST_DECISIONS = 5
+NEXT_TO_NOTHING = 0.001  # of the spread
 MOST_COLUMNS = 6  # rows of the strip on the first page; all columns follow on the next
 _COMPANIES = re.compile(
     r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
     r"entreprises?|empresas?)\b"
 )
+PROTECTED = "Protected by groups"
 BOXES = (
     ("Removed", (Role.IDENTIFIER, Role.UNIT)),
-    ("Protected", (Role.QUASI, Role.STRATUM)),
-    ("Confidential", (Role.CONFIDENTIAL,)),
+    (PROTECTED, (Role.QUASI, Role.STRATUM)),
+    ("Confidential, unchanged", (Role.CONFIDENTIAL,)),
     ("Kept unchanged", (Role.KEEP,)),
 )
 NOT_LISTED = "not listed in a public report"
-SIGNATURE = Signature("Read, and approved for release", ("Name and function", "Date", "Signature"))
+SIGNATURE = Signature(
+    "Approved for release by the person responsible for these data",
+    ("Name and function", "Date", "Signature"),
+)
 
 
 def entity_of(subject: Subject) -> str:
@@ -81,7 +86,8 @@ def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
     for effect in effects:
         mean = "–"
         if effect.mean is not None and effect.total is not None:
-            mean = f"{number(effect.mean[0])} → {number(effect.mean[1])}"
+            spread = 0.0 if effect.spread is None else effect.spread[0]
+            mean = " → ".join(number(_beside(value, spread)) for value in effect.mean)
         lost = "–"
         if effect.categories is not None:
             lost = f"{effect.lost:,} of {effect.categories[0]:,}"
@@ -94,7 +100,15 @@ def effects_grid(effects: tuple[ColumnEffect, ...], columns: int) -> Grid:
         else ""
     )
     head = ("column", "mean", "total", "spread", "categories lost")
-    return Grid(head, tuple(rows), f"Before and after; spread is the standard deviation.{more}")
+    caption = (
+        "Before and after. Spread: standard deviation. Filled and blanked gaps move totals, too."
+    )
+    return Grid(head, tuple(rows), f"{caption}{more}")
+
+
+def _beside(mean: float, spread: float) -> float:
+    """Return a mean, or 0 where it is next to nothing beside the spread of its column."""
+    return 0.0 if abs(mean) < NEXT_TO_NOTHING * spread else mean
 
 
 def _change(change: float | None) -> str:
@@ -130,24 +144,26 @@ def fingerprint(manifest: object) -> str:
 
 def _figures(subject: Subject) -> Iterator[tuple[str, str, str]]:
     smallest, entity = int(subject.class_sizes.min()), entity_of(subject)
-    known = counted(len(subject.columns(Role.QUASI)), "protected column")
+    classes = len(subject.class_sizes)
+    known = counted(len(dict(_boxes(subject))[PROTECTED]), "protected column")
     yield (
-        "Smallest class",
+        f"Smallest of {classes:,} classes" if classes > 1 else "Only class",
         counted(smallest, "record"),
-        f"you asked for {subject.k}; {counted(len(subject.class_sizes), 'class', 'classes')}",
+        f"with equal protected values; you asked for {subject.k}",
     )
     yield (
         f"Chance of finding a {entity}",
         f"{number(100.0 / smallest, 3)} % at most",
-        f"by someone who knows the {known}",
+        f"by someone who knows the {known} only",
     )
     columns = subject.manifest.get("all_columns")
     if columns:
         unique = int(columns["unique_records"])
         yield (
-            "Unique records",
+            "Records that can be singled out",
             f"{unique:,} of {int(subject.manifest['records']):,}" if unique else "none",
-            f"for someone who knows all {int(columns['columns']):,} released columns",
+            f"{'' if unique else 'even '}by someone who knows all {int(columns['columns']):,} "
+            "released columns",
         )
 
 
@@ -185,7 +201,7 @@ def _scale(subject: Subject) -> Scale | None:
 def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     weight = subject.columns(Role.WEIGHT)
     becomes = {"keep": "Kept unchanged", "drop": "Removed"}.get(
-        subject.weight_becomes or "", "Protected"
+        subject.weight_becomes or "", PROTECTED
     )
     for title, roles in BOXES:
         names = subject.columns(*roles) + (weight if title == becomes else [])

@@ -9,12 +9,8 @@ import math
 from microagg.release.report.cells import grid_html, text_html, wrapped_html
 from microagg.release.report.document import Document, FirstPage, Scale, Signature
 from microagg.release.report.front import NOT_LISTED
+from microagg.release.report.front_text import NEXT
 
-NEXT = {
-    "met": "It may be published once it is signed.",
-    "decide": "It may be published once each point below is accepted or changed, and it is signed.",
-    "stop": "Change what is listed below first.",
-}
 MARKS = (0, 1, 5, 10, 25, 50, 100)  # percent, written below the scale of loss
 WIDTH = 100.0  # of the scale of loss, in percent of its line
 
@@ -97,14 +93,7 @@ def _lose(front: FirstPage) -> str:
 
 def _scale(scale: Scale) -> str:
     """Return the loss on a line from 0 to 100 %, with the usual range shaded."""
-    line = ""
-    if scale.value is not None:
-        low, high = (_position(edge) for edge in scale.usual)
-        line = (
-            '<div class="front-line" aria-hidden="true">'
-            f'<i class="usual" style="left:{low:.1f}%;width:{high - low:.1f}%"></i>'
-            f'<i class="here" style="left:{_position(scale.value):.1f}%"></i></div>{_marks()}'
-        )
+    line = "" if scale.value is None else _line(scale.value, scale.usual)
     word = f" ({text_html(scale.word)})" if scale.word else ""
     return (
         f'<div class="front-scale"><p><b>Information loss (IL): {text_html(scale.text)}</b>{word}'
@@ -117,12 +106,21 @@ def _joined(text: str) -> str:
     return text_html(text.replace(" %", "\u00a0%"))
 
 
-def _marks() -> str:
+def _line(value: float, usual: tuple[float, float]) -> str:
+    """Return the line as SVG, which needs no style of its own: some pages allow none."""
+    low, high = (_position(edge) for edge in usual)
+    ends = {0: "start", 100: "end"}
     marks = "".join(
-        f'<i style="left:{_position(mark):.1f}%">{mark}{" %" if mark in (0, 100) else ""}</i>'
+        f'<text x="{_position(mark):.1f}%" y="31" text-anchor="{ends.get(mark, "middle")}">'
+        f"{mark}{' %' if mark in ends else ''}</text>"
         for mark in MARKS
     )
-    return f'<div class="front-marks" aria-hidden="true">{marks}</div>'
+    return (
+        '<svg class="front-line" width="100%" height="34" aria-hidden="true">'
+        '<rect class="rail" x="0" y="4" width="100%" height="11" rx="5"/>'
+        f'<rect class="usual" x="{low:.1f}%" y="4" width="{high - low:.1f}%" height="11"/>'
+        f'<rect class="here" x="{_position(value):.1f}%" y="0" width="3" height="19"/>{marks}</svg>'
+    )
 
 
 def _position(percent: float) -> float:
@@ -145,6 +143,8 @@ def _count(names: tuple[str, ...]) -> str:
 def _names(names: tuple[str, ...]) -> str:
     if not names:
         return "none"
+    if names == (NOT_LISTED,):
+        return text_html(NOT_LISTED)
     shown = [wrapped_html(middle_cut(name)) for name in names[:14]]
     more = f" and {len(names) - 14} more" if len(names) > 14 else ""
     return f"{', '.join(shown)}{more}"

@@ -18,7 +18,7 @@ var(--quiet); margin: .4rem 0 0; }
 .front-about dt { font-weight: 600; } .front-about dd { overflow-wrap: anywhere; }
 .front-verdict { display: flex; align-items: center; gap: .7rem; padding: .55rem .9rem; \
 border-radius: .4rem; font-size: 1.25rem; }
-.front p.front-verdict { margin: .8rem 0; }
+.front p.front-verdict { margin: .55rem 0; }
 .front-verdict span:last-child { font-size: .92rem; }
 .front-verdict.met { background: var(--goodbg); color: var(--good); }
 .front-verdict.decide { background: var(--amberbg); color: var(--amber); }
@@ -30,29 +30,25 @@ border-radius: 50%; color: #fff; background: var(--good); font-weight: 700; font
 .front-figures div { padding: .5rem .8rem; background: var(--shade); \
 border: 1px solid var(--line); \
 border-radius: .4rem; }
-.front-figures dt { font-size: .86rem; color: var(--quiet); }
+.front-figures dt { font-size: .86rem; font-weight: 400; color: var(--quiet); }
 .front-figures b { display: block; font-size: 1.45rem; line-height: 1.25; }
+.front-figures dd { line-height: 1.3; }
 .front-figures span { font-size: .82rem; color: var(--quiet); }
+.front-decide > p { font-size: .86rem; }
 .front-halves { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem 1.6rem; margin: .9rem 0; }
 .front-halves > div { min-width: 0; }
-.front-decide ol { list-style: none; margin: 0; padding: 0; font-size: .86rem; line-height: 1.4; }
-.front-decide li { display: flex; gap: .8rem; justify-content: space-between; padding: .3rem 0; \
+.front-decide ol { list-style: none; margin: 0; padding: 0; font-size: .86rem; line-height: 1.3; }
+.front-decide li { display: flex; gap: .8rem; justify-content: space-between; padding: .25rem 0; \
 border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 .front-decide em { color: var(--quiet); font-style: normal; }
 .front-ticks { flex: none; white-space: nowrap; font-size: .82rem; overflow-wrap: normal; }
 .front-lose { font-size: .86rem; line-height: 1.4; } .front-lose .scroll { margin: .5rem 0; }
 .front-lose table { font-size: .82rem; } .front-lose th, .front-lose td { padding: .14rem .4rem; }
-.front-lose caption { font-size: .78rem; padding-top: .25rem; }
-.front-line { position: relative; height: .7rem; margin: .3rem 0; background: var(--shade); \
-border: 1px solid var(--line); border-radius: .35rem; }
-.front-line .usual { position: absolute; top: 0; bottom: 0; background: #9db8cc; }
-.front-line .here { position: absolute; top: -.25rem; bottom: -.25rem; width: 3px; \
-margin-left: -1px; background: var(--ink); }
-.front-marks { position: relative; height: .95rem; font-size: .7rem; color: var(--quiet); }
-.front-marks i { position: absolute; white-space: nowrap; transform: translateX(-50%); \
-font-style: normal; }
-.front-marks i:first-child { transform: none; } .front-marks i:last-child { \
-transform: translateX(-100%); }
+.front-lose caption { font-size: .78rem; padding-top: .25rem; caption-side: bottom; \
+font-weight: 400; text-align: left; color: var(--quiet); }
+.front-line { display: block; margin: .3rem 0; overflow: visible; }
+.front-line .rail { fill: var(--shade); stroke: var(--line); } .front-line .usual { fill: #9db8cc; }
+.front-line .here { fill: var(--ink); } .front-line text { fill: var(--quiet); font-size: .7rem; }
 .front-boxes { display: grid; grid-template-columns: repeat(4, 1fr); gap: .8rem; \
 font-size: .82rem; \
 line-height: 1.35; }
@@ -69,13 +65,13 @@ border-radius: .4rem; font-size: .86rem; }
 @media (prefers-color-scheme: dark) {
   .front { --good: #8fd6a8; --bad: #ff9c9c; --amber: #f2c078; --goodbg: #16301f; --badbg: #3a1a1a; \
 --amberbg: #362812; }
-  .front-icon { color: #14191d; } .front-line .usual { background: #4f6b80; }
+  .front-icon { color: #14191d; } .front-line .usual { fill: #4f6b80; }
 }
 @media screen and (max-width: 48rem) {
   .front-halves, .front-figures, .front-lines { grid-template-columns: 1fr; }
   .front-boxes { grid-template-columns: 1fr 1fr; } .front-figures { gap: .4rem; }
   .front-decide li { display: block; } .front-ticks { display: block; margin-top: .2rem; }
-  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1; }
+  .front p.front-verdict { flex-wrap: wrap; } .front-verdict strong { flex: 1 1 16rem; }
 }
 @media print {
   .front { break-after: page; } .front-halves { gap: 3mm 5mm; margin: 3mm 0; }
@@ -89,7 +85,7 @@ font-size: 8pt; }
   .front-lose th, .front-lose td { padding: .4mm .7mm; } .front-lines div { height: 9mm; }
   .front-decide li { display: block; } .front-ticks { display: block; }
   .front-lines span { font-size: 8pt; } .front-about { font-size: 8pt; }
-  .front-marks { font-size: 6.5pt; }
+  .front-line text { font-size: 6.5pt; }
   .front * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """

@@ -11,8 +11,14 @@ from microagg.release.report.document import Document, FirstPage
 from microagg.release.verdict import note_parts
 
 NARROW, WIDE = 80, 120  # columns of a terminal that lines are wrapped to
-INDENT = 12
+INDENT = 13
 SHOWN = 3  # columns that changed most
+NEXT = {
+    "met": "It may be published once it is signed.",
+    "decide": "It may be published once each point below is accepted or changed, and it is signed.",
+    "stop": "Change what is listed below first.",
+}
+"""What follows from a verdict, by its status."""
 
 
 def front_lines(front: FirstPage, width: int = WIDE) -> list[str]:
@@ -20,8 +26,8 @@ def front_lines(front: FirstPage, width: int = WIDE) -> list[str]:
 
     >>> figures = (("Smallest class", "5 records", "of 5"),)
     >>> page = FirstPage(("met", "Guarantee met, nothing open"), (), figures)
-    >>> front_lines(page)
-    ['verdict     Guarantee met, nothing open', 'class       Smallest class: 5 records (of 5)']
+    >>> front_lines(page)[1]
+    'class        Smallest class: 5 records (of 5)'
     """
     return [line for name, text in _rows(front) for line in wrapped(name, text, width)]
 
@@ -30,7 +36,7 @@ def wrapped(name: str, text: str, width: int = WIDE) -> list[str]:
     """Return a text wrapped by words, under its name and with a hanging indent.
 
     >>> wrapped("loss", "one two three", 20)
-    ['loss        one two', '            three']
+    ['loss         one two', '             three']
     """
     width = max(width, 24)
     return textwrap.wrap(
@@ -64,15 +70,18 @@ def first_page_text(document: Document, width: int = WIDE, notes: Sequence[str] 
     columns = [
         line
         for title, names in front.boxes
-        for line in wrapped(f"{title.split()[0].lower():<{INDENT}}", listed(names) or "none", width)
+        for line in wrapped(title.split()[0].lower().strip(","), listed(names) or "none", width)
     ]
+    if front.signature is not None:
+        fields = listed([line.lower() for line in front.signature.lines])
+        columns += wrapped("to sign", f"{front.signature.title}: {fields}", width)
     others = [line for note in notes for line in wrapped("note", note, width)]
     head = [printable(document.title), *wrapped("", about, width), ""]
     return "\n".join([*head, *front_lines(front, width), *columns, *others])
 
 
 def _rows(front: FirstPage) -> Iterator[tuple[str, str]]:
-    yield "verdict", front.verdict[1]
+    yield "verdict", f"{front.verdict[1]}. {NEXT[front.verdict[0]]}"
     for name, (title, value, meaning) in zip(
         ("class", "chance", "unique"), front.figures, strict=False
     ):

@@ -168,8 +168,8 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
     yield (
         "other columns",
         "Only quasi-identifiers, strata and averaged weights are counted. A column with another "
-        "role that can be looked up leads to a record all the same.",
-        "Go through the roles with someone who knows what is known outside.",
+        "role can still lead to a record if others can look it up.",
+        "Go through the roles with someone who knows what others know.",
     )
     if confidential:
         yield _same_values(subject)
@@ -213,7 +213,7 @@ def _not_covered(subject: Subject) -> Iterator[tuple[str, str, str]]:
         "conclusions and law",
         "What is learned about groups of people, and whether data count as anonymous, depends on "
         "who gets the table and what else they have.",
-        "The judgement of whoever signs.",
+        "The judgement of the person who signs.",
     )
 
 

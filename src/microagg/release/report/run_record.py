@@ -56,7 +56,7 @@ def bound(subject: Subject, proven: Mapping[str, Any]) -> Section:
         claim += f" T{OF_MIXED[1:]}."
     elif certified is not None:
         claim += (
-            " The program's word is all there is for that: what a certificate proves is "
+            " This rests on the solver alone: a certificate proves "
             f"{subject.with_unit(float(certified), 'percent')}."
         )
     rows = (

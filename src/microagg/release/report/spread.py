@@ -88,10 +88,10 @@ class Spread:
             else f"{self.name} (as released)"
         )
         if self.edges is None:
-            svg = draw_levels(self.name, self.slots, after, before)
+            svg = draw_levels(self.slots, after, before)
         else:
             beside = self.slots[len(self.slots) - self.beside :]
-            svg = draw_distribution(self.name, self.edges, after, before, beside)
+            svg = draw_distribution(self.edges, after, before, beside)
         return Picture(svg, f"{self.name}: shares of records in {what}, {when}.", caption, grid, 3)
 
 

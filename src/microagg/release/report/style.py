@@ -88,7 +88,7 @@ overflow-wrap: anywhere; }
   table.stacked td::before { content: attr(data-label) ": "; color: var(--quiet); }
   table.grid.stacked td.number { display: flex; justify-content: space-between; gap: .8rem; }
   table.grid.stacked td.number::before { content: attr(data-label); }
-  table.grid.stacked td:empty { display: none; }
+  table.grid.stacked td:empty, table.grid.stacked td.none { display: none; }
 }
 
 @page { size: A4; margin: 14mm 15mm 16mm; }

@@ -55,8 +55,8 @@ class Subject:
         if self.sample.of == "classes":
             drawn = "all records of classes that were drawn by their released values alone"
         return (
-            f"The table was worked on beyond memory: what is shown here of columns is "
-            f"from a sample of {self.sample.records:,} records "
+            f"Large-table mode: what is shown here of columns is from a sample of "
+            f"{self.sample.records:,} records "
             f"({drawn}), and figures that are from one say so; all others count every record."
         )
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from microagg.drawing.canvas import NEEDED, can_draw
 from microagg.errors import InputError
 from microagg.files.commit.writing import write_text
 from microagg.formatting import printable
@@ -100,8 +99,6 @@ class Pictures:
 
 def pictures_of(before: Cells, after: Cells, columns: Sequence[str] | None = None) -> Pictures:
     """Return a picture of each column before and after, or of the columns that are named."""
-    if not can_draw():
-        raise InputError(NEEDED)
     names = before.names
     for name in columns or ():
         if name not in names:

@@ -66,6 +66,6 @@ def _files_in(content: bytes) -> dict[str, bytes]:
             if not plain or not stored or entry.filename in files or entry.filename in ("", ".."):
                 raise ValueError("an entry that no pack has")
             if entry.file_size > len(content):
-                raise ValueError("a size that cannot be")
+                raise ValueError("an impossible size")
             files[entry.filename] = archive.read(entry)
     return files

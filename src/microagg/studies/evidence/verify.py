@@ -60,7 +60,7 @@ class PackVerdict:
         return {"holds": self.holds, **vars(self)}
 
     def __str__(self) -> str:
-        head = "The pack holds." if self.holds else "The pack does NOT hold."
+        head = "The pack holds." if self.holds else "The pack is NOT valid."
         parts = (("holds", self.confirmed), ("FAILS", self.failed), ("not checked", self.unchecked))
         lines = [f"{word}: {text}" for word, texts in parts for text in texts]
         return "\n".join([f"{head} Release {self.release}", *lines])

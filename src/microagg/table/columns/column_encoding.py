@@ -29,8 +29,8 @@ MOST_LEVELS = 100_000
 in memory.
 """
 MANY_LEVELS = (
-    f"column {{!r}} has more than {MOST_LEVELS:,} different values, too many for categories beyond "
-    "memory; give it more memory or another role."
+    f"column {{!r}} has more than {MOST_LEVELS:,} different values, too many for categories in "
+    "large-table mode; give it more memory or another role."
 )
 TOLD_APART = LARGEST_WHOLE / 4
 """Largest difference that is exact in float64, so that no value needs to be looked up."""
@@ -218,8 +218,8 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
         span = (extent.most - extent.least).scaleb(kind.scale)
     if span >= TOLD_APART:
         raise OnlyInMemoryError(
-            f"column {name!r} has values too fine for how far they reach to be worked on "
-            f"beyond memory; round them, or give it more "
+            f"column {name!r} has values with too many digits for large-table mode; round them, "
+            f"or give it more "
             "memory."
         )
 

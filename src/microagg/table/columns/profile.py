@@ -15,6 +15,7 @@ from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.field_metadata import MARKER
 from microagg.table.columns.frames import arrow_column, is_odd
 from microagg.table.columns.labels import Understood, understood_in
+from microagg.table.columns.special_codes import special_codes
 from microagg.table.columns.text_facts import without_markers
 from microagg.table.columns.text_inference import quasi_column
 from microagg.table.columns.text_masks import CODE
@@ -76,6 +77,8 @@ class ColumnProfile:
     """Kind that must be declared, if the column's type suggests another."""
     readable: bool = True
     """True if a release can hold its type."""
+    special: tuple[int, ...] = field(default=(), compare=False)
+    """Special codes among its numbers, such as 97; for proposals only."""
 
     @property
     def nearly_unique(self) -> bool:
@@ -143,7 +146,9 @@ def profile_column(
         )
         kind = Kind.NOMINAL if plain else Kind.NUMERIC
     values = pc.drop_null(comparable(column))
-    counts = pc.value_counts(values).field("counts") if len(values) else pa.array([], pa.int64())
+    entries = pc.value_counts(values) if len(values) else None
+    counts = pa.array([], pa.int64()) if entries is None else entries.field("counts")
+    of_numbers = _of_numbers(values, kind)
     return ColumnProfile(
         name,
         kind,
@@ -160,7 +165,8 @@ def profile_column(
         text=is_text(column.type),
         boolean=pa.types.is_boolean(column.type),
         dates=pa.types.is_temporal(column.type),
-        **_of_numbers(values, kind),
+        special=special_codes(entries) if of_numbers.get("whole") else (),
+        **of_numbers,
     )
 
 
@@ -229,7 +235,7 @@ class ProfileStats(Reduction):
         if len(self.texts or ()) > MOST_TEXTS:
             raise InputError(
                 f"column {self.name!r} has more than {MOST_TEXTS:,} different texts, "
-                f"which are not counted beyond memory; name it "
+                f"which are not counted in large-table mode; name it "
                 "as an identifier, or give it more memory."
             )
         return self
@@ -310,11 +316,8 @@ def _without_codes(column: pa.ChunkedArray, codes: Sequence[Any]) -> pa.ChunkedA
 
 def _of_numbers(values: pa.ChunkedArray, kind: Kind) -> dict[str, Any]:
     """Return span, wholeness and sign of numbers; nothing for other types."""
-    plain = (
-        pa.types.is_integer(values.type)
-        or pa.types.is_floating(values.type)
-        or pa.types.is_decimal(values.type)
-    )
+    type = values.type
+    plain = pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)
     if kind is not Kind.NUMERIC or not plain or len(values) == 0:
         return {}
     numbers = pc.cast(values, pa.float64(), safe=False)
