@@ -25,12 +25,13 @@ _COMPANIES = re.compile(
     r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
     r"entreprises?|empresas?)\b"
 )
-PROTECTED = "Protected by groups"
+PROTECTED = "Protected: groups share one value"
+KEPT = "Kept: published as they are"
 BOXES = (
     ("Removed", (Role.IDENTIFIER, Role.UNIT)),
     (PROTECTED, (Role.QUASI, Role.STRATUM)),
-    ("Confidential, unchanged", (Role.CONFIDENTIAL,)),
-    ("Kept unchanged", (Role.KEEP,)),
+    ("Confidential: published as they are", (Role.CONFIDENTIAL,)),
+    (KEPT, (Role.KEEP,)),
 )
 NOT_LISTED = "not listed in a public report"
 SIGNATURE = Signature(
@@ -154,7 +155,7 @@ def _figures(subject: Subject) -> Iterator[tuple[str, str, str]]:
     yield (
         f"Chance of finding a {entity}",
         f"{number(100.0 / smallest, 3)} % at most",
-        f"by someone who knows the {known} only",
+        f"by someone who knows only the {known}",
     )
     columns = subject.manifest.get("all_columns")
     if columns:
@@ -200,9 +201,7 @@ def _scale(subject: Subject) -> Scale | None:
 
 def _boxes(subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
     weight = subject.columns(Role.WEIGHT)
-    becomes = {"keep": "Kept unchanged", "drop": "Removed"}.get(
-        subject.weight_becomes or "", PROTECTED
-    )
+    becomes = {"keep": KEPT, "drop": "Removed"}.get(subject.weight_becomes or "", PROTECTED)
     for title, roles in BOXES:
         names = subject.columns(*roles) + (weight if title == becomes else [])
         if title == "Removed" and subject.public:

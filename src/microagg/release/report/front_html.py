@@ -77,7 +77,10 @@ def _decide(front: FirstPage) -> str:
     more = ""
     if front.more_decisions:
         noun = "point" if front.more_decisions == 1 else "points"
-        more = f"<p>{front.more_decisions} more {noun} in the notes below.</p>"
+        more = (
+            f"<p>{front.more_decisions} more {noun} to decide before signing: "
+            "see the notes after this page.</p>"
+        )
     return f'<div class="front-decide"><h2>Decide before signing</h2><ol>{rows}</ol>{more}</div>'
 
 
@@ -168,6 +171,6 @@ def _sign(signature: Signature | None, fingerprint: str) -> str:
     lines = "".join(f"<div><span>{text_html(line)}</span><i></i></div>" for line in signature.lines)
     return (
         f'<div class="front-sign"><p><b>{text_html(signature.title)}</b> '
-        f"<span>Fingerprint {text_html(fingerprint)}</span></p>"
+        f"<span>Fingerprint of the table {text_html(fingerprint)}</span></p>"
         f'<div class="front-lines">{lines}</div></div>'
     )

@@ -70,7 +70,7 @@ def first_page_text(document: Document, width: int = WIDE, notes: Sequence[str] 
     columns = [
         line
         for title, names in front.boxes
-        for line in wrapped(title.split()[0].lower().strip(","), listed(names) or "none", width)
+        for line in wrapped(title.split()[0].lower().strip(":"), listed(names) or "none", width)
     ]
     if front.signature is not None:
         fields = listed([line.lower() for line in front.signature.lines])

@@ -22,7 +22,7 @@ from microagg.release.report.front_style import FRONT_CSS, page_footer
 from microagg.release.report.style import CSS
 
 AUDIENCE = {
-    "internal": "Confidential: contains details about individuals",
+    "internal": "Confidential report: contains details about individuals",
     "public": "For publication: reveals no more about individuals than the released table",
 }
 # the page may not load anything, whatever is in it

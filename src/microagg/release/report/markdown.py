@@ -58,7 +58,7 @@ def _front(front: FirstPage) -> list[str]:
         rows = [(point.text, point.fix, "☐ accepted ☐ change") for point in front.decisions]
         parts += ["## Decide before signing", _table(("point", "what to do", ""), rows)]
     if front.more_decisions:
-        parts.append(f"{front.more_decisions} more in the notes below.")
+        parts.append(f"{front.more_decisions} more to decide before signing: see the notes below.")
     parts.append("## What users of the data lose")
     if front.scale is not None:
         text = f"Information loss (IL): {front.scale.text}. {front.scale.meaning}"
