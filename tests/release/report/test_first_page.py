@@ -39,7 +39,7 @@ def page(release: ma.Release, *, public: bool = False) -> str:
 
 def test_the_chance_holds_for_all_columns_that_a_class_shares(households: ma.Release) -> None:
     first = page(households)
-    boxed = re.search(r"Protected: groups share one value \((\d+)\)", first)
+    boxed = re.search(r"Protected: shared by groups \((\d+)\)", first)
     known = re.search(r"who knows only the (\d+) protected columns", first)
     assert boxed is not None
     assert known is not None

@@ -25,12 +25,12 @@ _COMPANIES = re.compile(
     r"(?i)\b(compan(y|ies)|firms?|enterprises?|turnover|employees|unternehmen|firma|umsatz|"
     r"entreprises?|empresas?)\b"
 )
-PROTECTED = "Protected: groups share one value"
-KEPT = "Kept: published as they are"
+PROTECTED = "Protected: shared by groups"
+KEPT = "Kept: published as is"
 BOXES = (
     ("Removed", (Role.IDENTIFIER, Role.UNIT)),
     (PROTECTED, (Role.QUASI, Role.STRATUM)),
-    ("Confidential: published as they are", (Role.CONFIDENTIAL,)),
+    ("Confidential: published as is", (Role.CONFIDENTIAL,)),
     (KEPT, (Role.KEEP,)),
 )
 NOT_LISTED = "not listed in a public report"
