@@ -215,9 +215,12 @@ class Tasks:
         settings = self._settings(path, reading, choices)
         key = settings.as_data()
         if self._previewer is None or self._previewer[0] != (path, key):
-            self._previewer = None
+            before, self._previewer = self._previewer, None
             table = self._read_for(path, settings)
-            self._previewer = (path, key), Previewer(prepare(open_table(table, settings)))
+            previewer = Previewer(prepare(open_table(table, settings)))
+            if before is not None:
+                previewer.take_blocks_from(before[1])
+            self._previewer = (path, key), previewer
         return settings, self._previewer[1]
 
     def _read_for(self, path: str, settings: Settings) -> pa.Table:
