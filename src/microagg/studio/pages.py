@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ from microagg.studio.session import Session
 from microagg.studio.upload import receive_file, receive_form
 from microagg.studio.worker import TaskError
 
+AT_ONCE = 0.15
+"""Seconds for which the answer to a form waits for a refusal; then it says that a run starts."""
 MOST_STEPS = 20
 """Of a preview; its last step says that it is the last."""
 STATIC = Path(__file__).parent / "static"
@@ -138,10 +142,12 @@ async def protection_page(request: Request) -> Response:
     return await _protection(request)
 
 
-async def _protection(request: Request, sentence: str = "", status: int = 200) -> Response:
+async def _protection(request: Request, status: int = 200) -> Response:
     session = session_of(request)
     if session.is_running:
         return go_to("/run")
+    refused = session.run is not None and session.run.state == "refused"
+    sentence = session.run.sentence if session.run is not None and refused else ""
     fields = await session.call("fields", answers=session.choices["settings"])
     exposure = await _exposure(session)
     return render(
@@ -154,14 +160,14 @@ async def protection_form(request: Request) -> Response:
     """Take the settings and start the run, if they are valid."""
     session = session_of(request)
     form = await receive_form(request)
-    await _take_settings(session, form)
     if "show" in form:
+        await _take_settings(session, form)
         return go_to("/protection")
-    try:
-        await session.call("check", **session.source, choices=session.choices)
-    except TaskError as error:
-        return await _protection(request, str(error), 422)
-    session.begin_run()
+    run = session.begin_run(_answers(form))
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(run.checked.wait(), AT_ONCE)
+    if run.state == "refused":
+        return await _protection(request, 422)
     return go_to("/run")
 
 
@@ -204,7 +210,7 @@ def _answers(form: dict[str, str]) -> dict[str, str]:
 async def run_page(request: Request) -> Response:
     """Show how far the run is."""
     session = session_of(request)
-    if session.run is None:
+    if session.run is None or session.run.state == "refused":
         return go_to("/protection")
     return render(request, "run.html", run=session.run.as_data(), summary=session.run.summary)
 
