@@ -155,7 +155,7 @@ def test_very_many_columns(studio: Any, people: Path, tmp_path: Path, columns: i
     "form",
     [
         {"role-0": "boss"}, {"role-99": "quasi"}, {"role-x": "quasi"}, {"role--1": "quasi"},
-        {"kind-0": "<script>"},
+        {"kind-0": "<script>"}, {"role-" + "9" * 5000: "quasi"}, {"codes": "9" * 5000},
     ],
 )  # fmt: skip
 def test_a_form_by_hand_is_refused(studio: Any, people: Path, form: dict[str, str]) -> None:
