@@ -5,7 +5,7 @@ MICROAGG_REFERENCE_DATA=FOLDER python benchmarks/attacks/adult.py [--sample N] [
 The table is FOLDER/tables/adult.csv (30,162 records, eight quasi-identifiers, `salary-class`
 confidential), or N of its records, drawn at random. Results are in adult.jsonl beside this file;
 what is there is not run again, and --one stops after one more. With --page, docs/evidence.md gets
-the table and nothing is run.
+the table and nothing is run: each case from the most records on which it is there.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def row_of(result: dict[str, Any]) -> list[str]:
     )  # fmt: skip
     excess = [success["excess"] for success in successes]
     return [
-        str(result["k"]), result["method"], str(result["l"] or "–"), f"{result['IL']:.1f}",
+        str(result["k"]), result["method"], str(result["l"] or "–"), f"{result['records']:,}",
+        f"{result['IL']:.1f}",
         *(percents(part["value"], part["low"], part["high"]) for part in excess),
     ]  # fmt: skip
 
@@ -85,12 +86,13 @@ def main() -> None:
     options = parser.parse_args()
     records = options.sample or RECORDS
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    done = [result for result in map(json.loads, lines) if result["records"] == records]
+    results = sorted(map(json.loads, lines), key=lambda result: result["records"])
+    done = [result for result in results if result["records"] == records]
     if options.page:
-        done.sort(key=lambda result: (result["k"], result["method"] != "mdav", result["l"] or 0))
-        head = ["k", "method", "l", "IL, %", "singling out, %", "linkability, %", "inference, %",
-                "inference from others, %"]  # fmt: skip
-        write_table("adult", head, [row_of(result) for result in done])
+        most = {(result["k"], result["method"], result["l"]): result for result in results}
+        head = ["k", "method", "l", "records", "IL, %", "singling out, %", "linkability, %",
+                "inference, %", "inference from others, %"]  # fmt: skip
+        write_table("adult", head, [row_of(most[case]) for case in CASES if case in most])
         return
     table = load(options.sample)
     ready = {(result["k"], result["method"], result["l"]) for result in done}

@@ -123,6 +123,24 @@ def test_each_block_is_drawn_as_often_as_its_chance_says() -> None:
     assert drawn / rounds == pytest.approx(chances, abs=0.04)
 
 
+def test_blocks_are_cut_once_for_the_same_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another k needs no other blocks; another scale or stratum does."""
+    table = fresh_table("lognormal", 3, 2)[:40_000]
+    cut = []
+    of = PreviewBlocks.of
+    monkeypatch.setattr(PreviewBlocks, "of", lambda *args: cut.append(1) or of(*args))
+    first = Previewer(prepare(open_table(table, settings_for(3))))
+    first.preview()
+    for changes, times in (({"k": 7}, 1), ({"k": 7, "scale": "rank"}, 2), ({"seed": 9}, 2)):
+        del cut[1:]
+        settings = settings_for(3, **changes)
+        later, fresh = (Previewer(prepare(open_table(table, settings))) for _ in range(2))
+        later.take_blocks_from(first)
+        shown = later.preview()
+        assert len(cut) == times, changes
+        assert shown == fresh.preview()
+
+
 def test_what_a_release_refuses_is_refused() -> None:
     with pytest.raises(ma.InputError, match="only 3 records"):
         ma.preview(np.zeros((3, 1)), settings_for(1))

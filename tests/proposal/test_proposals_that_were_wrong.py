@@ -47,7 +47,8 @@ def test_the_weight_of_a_body_is_no_sampling_weight(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["fnlwgt", "hhwt", "WTMEC2YR", "wtssall", "rb050", "sample wt", "SENWGT_STU"]
+    "name",
+    ["fnlwgt", "hhwt", "WTMEC2YR", "wtssall", "rb050", "sample wt", "SENWGT_STU", "finalweight"],
 )
 def test_sampling_weights_are_known_still(name: str) -> None:
     assert (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +56,12 @@ class Studio:
         assert self.wait()["state"] == "done", self.session.run
         assert self.client.post("/release").headers["location"] == "/release"
 
+    def download(self, audience: str) -> dict[str, bytes]:
+        """Return the files of a download by their names."""
+        content = self.client.get(f"/release/{audience}.zip").content
+        with zipfile.ZipFile(io.BytesIO(content)) as pack:
+            return {name: pack.read(name) for name in pack.namelist()}
+
     def fields(self, answers: dict[str, str]) -> dict[str, str]:
         """Return the form of the protection page with some answers, by names of settings."""
         fields = self.session.worker.submit(
@@ -72,16 +80,19 @@ def studio() -> Iterator[Studio]:
     """Start a studio for the tests of one module."""
     from starlette.testclient import TestClient
 
+    from microagg.studio import pages
     from microagg.studio.security import Access
     from microagg.studio.server import make_app
     from microagg.studio.session import Session
 
     session, access = Session(Path(tempfile.mkdtemp(prefix="microagg-test-"))), Access(PORT)
     app = make_app(session, access, limit=5_000_000)
-    with TestClient(
+    client_of = TestClient(
         app, base_url=HOST, headers={"origin": HOST}, follow_redirects=False,
         raise_server_exceptions=False,
-    ) as client:  # fmt: skip
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch, client_of as client:
+        patch.setattr(pages, "AT_ONCE", PATIENCE)  # a refusal is the answer, on any machine
         assert client.get(f"/?token={access.token}").status_code == 303
         yield Studio(client, session, access, app)
     assert not session.folder.exists()

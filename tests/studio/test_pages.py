@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 import shlex
 import stat
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,6 @@ from microagg.release.settings import Settings
 from microagg.studio.fields import ON_OTHER_PAGES
 
 pytestmark = pytest.mark.slow
-
-
-def unpack(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(content)) as pack:
-        return {name: pack.read(name) for name in pack.namelist()}
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +45,8 @@ def test_pages_are_small_and_have_titles(released: Any) -> None:
 
 
 def test_downloads_do_not_mix(released: Any) -> None:
-    public = unpack(released.client.get("/release/public.zip").content)
-    internal = unpack(released.client.get("/release/internal.zip").content)
+    public = released.download("public")
+    internal = released.download("internal")
     assert sorted(public) == [
         "residents-protected.csv", "residents-protected.csv.public.json",
         "residents-protected.public.html",
@@ -68,8 +61,8 @@ def test_downloads_do_not_mix(released: Any) -> None:
 def test_the_command_and_the_code_give_the_same_bytes(
     released: Any, people: Path, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    public = unpack(released.client.get("/release/public.zip").content)
-    internal = unpack(released.client.get("/release/internal.zip").content)
+    public = released.download("public")
+    internal = released.download("internal")
     files = released.session.files
     (tmp_path / people.name).write_bytes(people.read_bytes())
     for name, content in internal.items():
@@ -89,36 +82,10 @@ def test_the_command_and_the_code_give_the_same_bytes(
             assert (tmp_path / name).read_bytes() == content, name
 
 
-def test_numbers_that_may_be_codes_are_declared_as_the_page_shows_them(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command would refuse them otherwise."""
-    source = tmp_path / "rooms.csv"
-    rows = "".join(f"{i % 4},{20 + i % 37},{900 + 7 * i}\n" for i in range(120))
-    source.write_text(f"rooms,age,income\n{rows}")
-    assert studio.upload(source).status_code == 200
-    roles = {f"role-{number}": "quasi" for number in range(3)}
-    assert studio.client.post("/columns", data=roles).status_code == 303
-    answer = studio.client.post("/protection", data=studio.fields({"k": "4", "effort": "quick"}))
-    assert answer.headers.get("location") in ("/run", "/look"), answer.text
-    assert studio.wait()["state"] == "done"
-    studio.client.post("/release")
-    command = shlex.split(studio.session.files["command"])
-    for name, content in unpack(studio.client.get("/release/internal.zip").content).items():
-        (tmp_path / name).write_bytes(content)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", command)
-    with pytest.raises(SystemExit) as ending:
-        main()
-    assert not ending.value.code
-    public = unpack(studio.client.get("/release/public.zip").content)["rooms-protected.csv"]
-    assert (tmp_path / "rooms-protected.csv").read_bytes() == public
-
-
 def test_the_table_passes_the_check_that_is_shown(
     released: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, content in unpack(released.client.get("/release/public.zip").content).items():
+    for name, content in released.download("public").items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", shlex.split(released.session.files["check"]))

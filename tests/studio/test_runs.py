@@ -14,6 +14,7 @@ import pytest
 import microagg as ma
 import running
 from microagg.files.commit.writing import write_table
+from microagg.studio import pages
 
 pytestmark = pytest.mark.slow
 ANSWERS = {"k": "4", "param.effort": "1000"}
@@ -48,6 +49,45 @@ def test_discard_leaves_nothing_at_once(studio: Any, larger: Path) -> None:
     assert time.monotonic() - begun < 5.0  # one second on a machine with nothing else to do
     assert studio.session.run is None
     assert not (studio.session.folder / "release").exists()
+    assert studio.client.get("/protection").status_code == 200
+
+
+def test_a_form_is_answered_at_once_while_the_worker_is_busy(
+    studio: Any, larger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that the run starts; a refusal is shown where the settings are."""
+    assert studio.upload(larger).status_code == 200
+    form = studio.fields({"k": "5000000"})
+    monkeypatch.setattr(pages, "AT_ONCE", 0.0)
+    os.kill(studio.session.worker.pid, signal.SIGSTOP)  # as busy as it can be
+    try:
+        answer = studio.client.post("/protection", data=form)
+        assert answer.headers.get("location") == "/run"
+        state = studio.client.get("/run/state").json()
+        assert (state["state"], state["starting"]) == ("running", True)
+        page = studio.client.get("/run").text
+        assert "Starting" in page
+        assert 'id="stop" disabled' in page
+        studio.client.post("/run/stop")
+        assert not studio.session.run.stopping
+    finally:
+        os.kill(studio.session.worker.pid, signal.SIGCONT)
+    assert studio.wait()["state"] == "refused"
+    assert studio.client.get("/run").headers["location"] == "/protection"
+    assert "there are only 6,000 records" in studio.client.get("/protection").text
+    assert studio.session.choices["settings"]["k"] == "5000000"
+
+
+def test_a_run_that_starts_can_be_discarded(
+    studio: Any, larger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert studio.upload(larger).status_code == 200
+    form = studio.fields(ANSWERS)
+    monkeypatch.setattr(pages, "AT_ONCE", 0.0)
+    os.kill(studio.session.worker.pid, signal.SIGSTOP)
+    assert studio.client.post("/protection", data=form).headers.get("location") == "/run"
+    assert studio.client.post("/run/discard").headers["location"] == "/protection"
+    assert studio.session.run is None
     assert studio.client.get("/protection").status_code == 200
 
 

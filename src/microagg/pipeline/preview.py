@@ -1,6 +1,6 @@
 """Preview of a release: its loss, its changed cells and its time, from a search of some records.
 
-Up to 20,000 records are searched as a whole. Of a larger table compact blocks are searched: a
+Up to 35,000 records are searched as a whole. Of a larger table compact blocks are searched: a
 sample of single records would have no near neighbours and show many times the loss. Blocks are
 drawn with a chance that follows their scatter (squared distances within their leaves), where the
 error lies; those with most of it are always taken. The error of a drawn block stands for as much
@@ -37,14 +37,17 @@ from microagg.release.weighting import weighting_of
 from microagg.table.schema import Kind
 from microagg.table.variable import Cells
 
-MOST_AS_WHOLE = 20_000
-"""Records up to which the whole table is searched."""
-NEARLY_ALL = 1.75
-"""The whole is searched, too, if it has at most so many times the records of the blocks: cutting
-blocks costs as much as searching the rest, and the whole is exact. Adult (30,162 records, 86 axes)
-takes 1.2 s of processor time as a whole, and 2.4 s in blocks.
+MOST_AS_WHOLE = 35_000
+"""Records up to which the whole table is searched: cutting blocks costs as much as searching the
+rest, and the whole is exact. Adult (30,162 records, 86 axes) takes 1.2 s of processor time as a
+whole, and 2.4 s in blocks.
 """
-BLOCKS, BLOCK_RECORDS = 10, 2_000
+NEARLY_ALL = 1.75
+"""The whole is searched, too, if it has at most so many times the records of the blocks."""
+BLOCKS, BLOCK_RECORDS = 6, 2_000
+"""Of a first preview, which must show within a second of a change; each block is searched from four
+starts.
+"""
 DETAILED = {"blocks": 12, "block_records": 8_000}
 """Arguments of a more exact preview."""
 GROUPS_A_BLOCK = 40
@@ -156,7 +159,7 @@ def preview(
     settings : Settings
         Settings of the planned release. The default method is previewed with effort `quick`.
     blocks : int
-        Blocks to search of a table of more than 20,000 records.
+        Blocks to search of a table of more than 35,000 records.
     block_records : int
         Records of a block, about. More and larger blocks are slower and more exact.
     timed : bool
@@ -211,6 +214,17 @@ class Previewer:
         self._drawn: dict[int, PreviewBlocks] = {}
         self._previews: dict[tuple[int, int, int], Preview] = {}
         self._times: dict[int, Estimate] = {}
+
+    def take_blocks_from(self, other: Previewer) -> None:
+        """Take over the blocks that another previewer cut, if its points and strata are the same:
+        a change of k, of a guarantee or of the method does not move the points.
+        """
+        if (
+            self._plan.settings.seed == other._plan.settings.seed
+            and np.array_equal(self._problem.points, other._problem.points)
+            and np.array_equal(self._strata_labels(), other._strata_labels())
+        ):
+            self._drawn = other._drawn
 
     def preview(
         self,
@@ -311,12 +325,16 @@ class Previewer:
 
     def _blocks_of(self, block_records: int) -> PreviewBlocks:
         if block_records not in self._drawn:
-            strata = None if self._plan.strata is None else self._plan.strata.labels
+            strata = None if self._plan.strata is None else self._strata_labels()
             seed = self._plan.settings.seed or 0
             self._drawn[block_records] = PreviewBlocks.of(
                 self._problem.points, block_records, strata, seed
             )
         return self._drawn[block_records]
+
+    def _strata_labels(self) -> np.ndarray:
+        """(n,): the stratum of each record; empty where there are none."""
+        return np.zeros(0, np.int64) if self._plan.strata is None else self._plan.strata.labels
 
     def _search(self, rows: np.ndarray, parts: list[np.ndarray] | None, k: int) -> Grouping:
         """Form groups of some records with the method, quickly; within `parts` if there are any."""

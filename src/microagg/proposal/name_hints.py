@@ -97,7 +97,7 @@ _WORDS = {
         "gewichtung* hochrechnungsfaktor* hochrechnung* ponderation* pondération* "
         "ponderacion* ponderación* ponderador ponderazione expansion* expansión* "
         "grossing *weights samplingweight* surveyweight* sampleweight* "
-        "hwtfinl wtfinl finalwt asecwt wtsupp earnwt"
+        "hwtfinl wtfinl finalwt finalweight* asecwt wtsupp earnwt"
     ),
     NameHint.BARE_WEIGHT: "weight weights hwt pwt wt wts wgt wgts gewicht* *gewicht poids peso "
     "pesi",

@@ -5,6 +5,7 @@ Fields of columns are numbered, so that no name of a column becomes part of a pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ FIRST = ("k", "l", "t", "method")
 """Settings that come first, before all others."""
 PARAM = "param."
 HIDDEN_PARAMETERS = ("stop_after",)
+TITLES = {"k": "k (k-anonymity)", "l": "l (l-diversity)", "t": "t (t-closeness)", "na": "NA"}
+"""Titles of settings whose names are too short to be read alone."""
 
 
 def setting_fields(answers: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -73,10 +76,11 @@ def _field(name: str, parameter: Any, answers: Mapping[str, str]) -> dict[str, A
     answer = answers.get(name)
     if answer is None:
         answer = _text_of(parameter.default)
-    title = parameter.name.replace("_", " ")
+    words = parameter.name.replace("_", " ")
+    title = words[:1].upper() + words[1:] if len(words) > 1 else words
     return {
         "name": name,
-        "title": title[:1].upper() + title[1:] if len(title) > 1 else title,
+        "title": TITLES.get(parameter.name, title),
         "help": _as_sentence(parameter.help),
         "accepts": _accepts(parameter.describes),
         "widget": widget,
@@ -100,9 +104,10 @@ def _as_sentence(text: str) -> str:
 def _accepts(text: str) -> str:
     """Return what a field accepts as a sentence; words to choose from stay as they are typed.
 
-    >>> _accepts("whole number, at least 2"), _accepts("quick | balanced")
-    ('Whole number, at least 2', 'One of: quick | balanced')
+    >>> _accepts("number from 0 to 1e+07"), _accepts("quick | balanced")
+    ('Number from 0 to 10,000,000', 'One of: quick | balanced')
     """
+    text = re.sub(r"[\d.]+e\+\d+", lambda match: f"{float(match[0]):,.0f}", text)
     return f"One of: {text}" if "|" in text else text[:1].upper() + text[1:]
 
 

@@ -35,6 +35,20 @@ def text_of(value: Any) -> str:
     return shortened(f"{value:.10g}" if isinstance(value, float) else str(value), LONGEST)
 
 
+def texts_of(column: pa.ChunkedArray) -> list[str]:
+    """Return the cells of a column as texts; those that Python cannot hold are named by their type.
+
+    >>> texts_of(pa.chunked_array([[1.5, None]]))
+    ['1.5', '']
+    >>> texts_of(pa.chunked_array([pa.array([2**62], pa.timestamp("s"))]))
+    ['(timestamp[s])']
+    """
+    try:
+        return [text_of(value) for value in column.to_pylist()]
+    except (pa.ArrowException, ValueError, OverflowError):  # a far date, a zone nobody knows
+        return [text_of(f"({column.type})")] * len(column)
+
+
 def small_chart(column: pa.ChunkedArray) -> dict[str, str]:
     """Return a histogram of numbers or dates, or counts of the most frequent values, and its ends.
 
@@ -176,19 +190,17 @@ def _group(release: Release, record: int | None) -> dict[str, Any] | None:
     np.minimum.at(firsts, labels, np.arange(len(labels)))
     names = list(release.pair.before.names)
     shown = rows[:MEMBERS].tolist()
-    before = release._original[shown].select(names).to_arrow().to_pydict()
-    after = release._arrow.select(names).take(shown).to_pydict()
+    before = release._original[shown].select(names).to_arrow()
+    cells = [texts_of(before[name]) for name in names]
+    after = release._arrow.select(names).take(shown[:1])
     return {
         "number": label + 1,
         "groups": groups,
         "size": len(rows),
         "record": chosen,
         "names": names,
-        "before": [
-            [f"{row + 1}", *(text_of(before[name][i]) for name in names)]
-            for i, row in enumerate(shown)
-        ],
-        "after": [text_of(after[name][0]) for name in names],
+        "before": [[f"{row + 1}", *(texts[i] for texts in cells)] for i, row in enumerate(shown)],
+        "after": [texts_of(after[name])[0] for name in names],
         "next": int(firsts[(label + 1) % groups]) + 1,
         "previous": int(firsts[(label - 1) % groups]) + 1,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,13 @@ from microagg.studio.session import Session
 from microagg.studio.upload import receive_file, receive_form
 from microagg.studio.worker import TaskError
 
+AT_ONCE = 0.15
+"""Seconds for which the answer to a form waits for a refusal; then it says that a run starts."""
+LONGEST_NUMBER = 15
+"""Digits of a number in an address or a form."""
 MOST_STEPS = 20
 """Of a preview; its last step says that it is the last."""
+NO_SUCH_FIELD = "The form has a column or a word that does not exist; reload the page."
 STATIC = Path(__file__).parent / "static"
 TYPES = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
 
@@ -103,8 +110,9 @@ async def _exposure(session: Session) -> dict[str, Any]:
 @needs_file
 async def columns_form(request: Request) -> Response:
     """Take roles and kinds."""
-    _take_columns(session_of(request), await receive_form(request))
-    return go_to("/protection")
+    form = await receive_form(request)
+    _take_columns(session_of(request), form)
+    return go_to("/columns" if "codes" in form else "/protection")
 
 
 @needs_file
@@ -119,17 +127,28 @@ def _take_columns(session: Session, form: dict[str, str]) -> None:
     """Keep valid answers; a number or a word that no page offers is refused."""
     session.check_idle()
     roles, kinds = list(session.choices["roles"]), list(session.choices["kinds"])
+    questions = (session.opened or {})["questions"]
     for field, value in form.items():
+        if field == "codes":  # all columns of a question
+            for column in questions[_index(value, len(questions))]["codes"]:
+                kinds[column] = "nominal"
         what, _, number = field.partition("-")
         if what not in ("role", "kind"):
             continue
         offered = ROLES if what == "role" else KINDS
-        if not number.isdecimal() or int(number) >= len(roles) or value not in offered:
-            raise TaskError("The form has a column or a word that does not exist; reload the page.")
-        (roles if what == "role" else kinds)[int(number)] = value
+        if value not in offered:
+            raise TaskError(NO_SUCH_FIELD)
+        (roles if what == "role" else kinds)[_index(number, len(roles))] = value
     if (roles, kinds) != (session.choices["roles"], session.choices["kinds"]):
         session.forget_release()
     session.choices = {**session.choices, "roles": roles, "kinds": kinds}
+
+
+def _index(text: str, count: int) -> int:
+    """Return a number of a form that is one of `count`."""
+    if not text.isdecimal() or len(text) > LONGEST_NUMBER or int(text) >= count:
+        raise TaskError(NO_SUCH_FIELD)
+    return int(text)
 
 
 @needs_file
@@ -138,10 +157,12 @@ async def protection_page(request: Request) -> Response:
     return await _protection(request)
 
 
-async def _protection(request: Request, sentence: str = "", status: int = 200) -> Response:
+async def _protection(request: Request, status: int = 200) -> Response:
     session = session_of(request)
     if session.is_running:
         return go_to("/run")
+    refused = session.run is not None and session.run.state == "refused"
+    sentence = session.run.sentence if session.run is not None and refused else ""
     fields = await session.call("fields", answers=session.choices["settings"])
     exposure = await _exposure(session)
     return render(
@@ -154,14 +175,14 @@ async def protection_form(request: Request) -> Response:
     """Take the settings and start the run, if they are valid."""
     session = session_of(request)
     form = await receive_form(request)
-    await _take_settings(session, form)
     if "show" in form:
+        await _take_settings(session, form)
         return go_to("/protection")
-    try:
-        await session.call("check", **session.source, choices=session.choices)
-    except TaskError as error:
-        return await _protection(request, str(error), 422)
-    session.begin_run()
+    run = session.begin_run(_answers(form))
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(run.checked.wait(), AT_ONCE)
+    if run.state == "refused":
+        return await _protection(request, 422)
     return go_to("/run")
 
 
@@ -204,7 +225,7 @@ def _answers(form: dict[str, str]) -> dict[str, str]:
 async def run_page(request: Request) -> Response:
     """Show how far the run is."""
     session = session_of(request)
-    if session.run is None:
+    if session.run is None or session.run.state == "refused":
         return go_to("/protection")
     return render(request, "run.html", run=session.run.as_data(), summary=session.run.summary)
 
@@ -308,7 +329,7 @@ async def start_page(request: Request) -> Response:
 
 def _number(text: str, low: int, high: int) -> int:
     """Return a number of an address within its bounds; what is none is the lowest."""
-    if not text.isdecimal() or len(text) > 15:
+    if not text.isdecimal() or len(text) > LONGEST_NUMBER:
         return low
     return min(max(int(text), low), max(low, high))
 

@@ -33,7 +33,12 @@ ROLES = {
     "unit": ("household", "Household or company that several records belong to. Left out."),
 }
 """Role: a short word for the choice, and what it means."""
-KINDS = ("numeric", "ordinal", "nominal")
+KINDS = {
+    "numeric": ("numeric", "An amount, a count or a date. A group gets an average."),
+    "ordinal": ("ordered", "Levels in an order, such as schools. A group gets the middle one."),
+    "nominal": ("category", "Words or codes without an order. A group gets the most frequent one."),
+}
+"""Kind: a short word for the choice, and what it means."""
 NO_CHART = {"svg": "", "first": "", "last": ""}
 A_PAGE = 40
 """Columns on one page."""

@@ -22,7 +22,7 @@ class Run:
     """State of a run, as pages show it."""
 
     state: str = "running"
-    """running | done | failed | discarded"""
+    """running | done | failed | refused | discarded"""
     share: float = 0.0
     text: str = ""
     sentence: str = ""
@@ -30,6 +30,13 @@ class Run:
     stopping: bool = False
     summary: dict[str, Any] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
+    checked: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the settings were checked on the table."""
+
+    @property
+    def starting(self) -> bool:
+        """True while the settings are checked on the table; nothing can be kept yet."""
+        return not self.checked.is_set()
 
     def take_in(self, state: dict[str, Any]) -> None:
         """Note a message of the worker."""
@@ -41,6 +48,8 @@ class Run:
     @property
     def status(self) -> str:
         """Say in words how far it is."""
+        if self.starting:
+            return "Starting: checking the settings on the table."
         if self.stopping:
             return "Stopping at the next checkpoint."
         if self.share >= 1.0:
@@ -67,6 +76,7 @@ class Run:
             "text": self.status,
             "remaining": self.remaining,
             "compiling": self.compiling,
+            "starting": self.starting,
             "stopping": self.stopping,
             "sentence": self.sentence,
         }
@@ -174,30 +184,43 @@ class Session:
         if self.is_running:
             raise TaskError("A release is being made; stop or discard it first.")
 
-    def begin_run(self) -> None:
-        """Start making the release."""
+    def begin_run(self, answers: dict[str, str]) -> Run:
+        """Take the answers to the settings and start making the release.
+
+        Nothing waits for the worker, which may still be at a preview: settings that no release is
+        possible with end the run as refused.
+        """
         self.check_idle()
         self.forget_release()
+        self.choices = {**self.choices, "settings": {**self.choices["settings"], **answers}}
         self.run = run = Run()
-        self.target.parent.mkdir(mode=0o700, exist_ok=True)
-        future = self.worker.submit(
-            "run", **self.source, choices=self.choices, target=str(self.target)
-        )
 
         async def follow() -> None:
             try:
-                run.summary = await asyncio.wrap_future(future)
+                await self.call("check", **self.source, choices=self.choices)
+                if run.state != "running":  # discarded meanwhile
+                    return
+                self.target.parent.mkdir(mode=0o700, exist_ok=True)
+                run.begun = time.monotonic()
+                run.checked.set()
+                run.summary = await self.call(
+                    "run", **self.source, choices=self.choices, target=str(self.target)
+                )
                 run.state, run.share = "done", 1.0
             except TaskError as error:
                 if run.state == "running":
-                    run.state, run.sentence = "failed", str(error)
+                    run.state = "refused" if run.starting else "failed"
+                    run.sentence = str(error)
                     self._remove_files()
+            finally:
+                run.checked.set()
 
         self._following = asyncio.get_running_loop().create_task(follow())
+        return run
 
     def stop_run(self) -> None:
         """Ask for the best so far."""
-        if self.run is not None and self.is_running:
+        if self.run is not None and self.is_running and not self.run.starting:
             self.run.stopping = True
             self.worker.stop_search()
 

@@ -27,6 +27,7 @@ from microagg.pipeline.preview import Previewer
 from microagg.pipeline.sources import read_for_settings
 from microagg.problem.watch import STOPPED_BY_HAND, StopSearch
 from microagg.proposal.proposal import Proposal, propose_for_file
+from microagg.proposal.question import Question
 from microagg.release.manifest import manifest_paths
 from microagg.release.note_columns import RELEASED_UNCHANGED, notes_on_naming
 from microagg.release.risks import check_unaccepted
@@ -51,6 +52,11 @@ OFTEN = 0.1
 FIRST_ROWS, SHOWN_COLUMNS = 8, 12
 STRIP = (3, 5, 10, 25)
 BUG = "A bug in microagg ({kind}); nothing was written. The studio goes on; please report it."
+ADVICE = {
+    "codes": "Choose the kind nominal for those that hold codes.",
+    "weight": "Choose the role weight if it is a sampling weight.",
+}
+"""Advice on questions that the proposal has other advice on, for a call or a command."""
 NO_MEMORY = "There is not enough memory for this table; nothing was written."
 
 
@@ -123,11 +129,11 @@ class Tasks:
         facts = file_facts(Path(path), table, dialect_of(table), reading)
         names = table.column_names[:SHOWN_COLUMNS]
         head = table.select(names).slice(0, FIRST_ROWS)
-        cells = [[look.text_of(value) for value in column.to_pylist()] for column in head.columns]
+        cells = [look.texts_of(column) for column in head.columns]
         return {
             "records": table.num_rows,
             "columns": [_column(entry, table) for entry in proposal.columns],
-            "questions": [str(question) for question in proposal.questions],
+            "questions": [_question(question, table) for question in proposal.questions],
             "facts": facts,
             "doubts": list(dict.fromkeys(_sentence(str(item.message)) for item in caught)),
             "reading_fields": reading_fields(reading),
@@ -215,9 +221,12 @@ class Tasks:
         settings = self._settings(path, reading, choices)
         key = settings.as_data()
         if self._previewer is None or self._previewer[0] != (path, key):
-            self._previewer = None
+            before, self._previewer = self._previewer, None
             table = self._read_for(path, settings)
-            self._previewer = (path, key), Previewer(prepare(open_table(table, settings)))
+            previewer = Previewer(prepare(open_table(table, settings)))
+            if before is not None:
+                previewer.take_blocks_from(before[1])
+            self._previewer = (path, key), previewer
         return settings, self._previewer[1]
 
     def _read_for(self, path: str, settings: Settings) -> pa.Table:
@@ -313,6 +322,13 @@ class Tasks:
     def _settings(self, path: str, reading: dict[str, Any], choices: dict[str, Any]) -> Settings:
         table, proposal = self._table(path, reading)
         return settings_from_answers(table.column_names, proposal, choices, reading)
+
+
+def _question(question: Question, table: pa.Table) -> dict[str, Any]:
+    """Return a question of the proposal as it is asked on a page."""
+    about_codes = question.about == "codes"
+    columns = [table.column_names.index(name) for name in question.columns] if about_codes else []
+    return {"text": f"{question.asks} {ADVICE.get(question.about, '')}".rstrip(), "codes": columns}
 
 
 def _listed(columns: list[str]) -> str:

@@ -124,5 +124,5 @@ def test_wrong_files_are_named_before_any_work(folder: Path, options: dict, part
 
 
 def test_results_are_saved_as_json_only(results: FileAttacks, folder: Path) -> None:
-    with pytest.raises(ma.InputError, match=r"written to a \.json file"):
+    with pytest.raises(ma.InputError, match=r"written as \.json"):
         save_results(folder / "attacks.txt", results)

@@ -82,7 +82,7 @@ def attack_file(
 def check_results_place(path: Path) -> None:
     """Raise if results cannot be written to this path."""
     if path.suffix != ".json":
-        raise InputError(f"results of attacks are written to a .json file; {path.name} is none.")
+        raise InputError(f"results of attacks are written as .json; '{path.name}' ends otherwise.")
     check_unwritable(path)
 
 

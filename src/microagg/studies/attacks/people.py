@@ -52,7 +52,9 @@ def choose_people(
     if isinstance(most, bool) or not isinstance(most, int) or most < FEWEST_TARGETS:
         raise InputError(f"most_targets must be a whole number from {FEWEST_TARGETS} on.")
     if not isinstance(control_share, int | float) or not 0.0 < control_share < 1.0:
-        raise InputError("control_share must be between 0 and 1, without both.")
+        raise InputError(
+            "the share of the control group must be more than 0 and less than 1, such as 0.2."
+        )
     opened = open_table(table, settings)
     frame, _, _ = select_records(opened)
     if len(frame) < FEWEST:
@@ -69,7 +71,7 @@ def choose_people(
     if len(rest) < 2 * opened.settings.k or len(controls) == 0:
         raise InputError(
             "too few records are left for the rerun or for the control group; choose another "
-            "control_share or a smaller k."
+            "share of the control group or a smaller k."
         )
     drawn = [_one_of_each(rng.permutation(rows), codes) for rows in (rest, controls)]
     size = min(*map(len, drawn), most)

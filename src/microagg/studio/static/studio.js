@@ -108,6 +108,7 @@ document.addEventListener("DOMContentLoaded", () => {
     byId("told").textContent = run.text;
     byId("left").textContent = run.remaining;
     byId("compiling").hidden = !run.compiling;
+    byId("stop").disabled = run.starting || run.stopping;
     return false;
   });
   document.querySelectorAll("form[data-live]").forEach(refreshFragments);
