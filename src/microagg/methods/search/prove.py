@@ -15,10 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.bounds.bound import Bound, Cut, with_optimum
+from microagg.bounds.bound import Bound, Cut, priced_cuts, with_optimum
 from microagg.bounds.branching import BranchSearch, Listed, tree_as_data
-from microagg.bounds.columns import Budget, ColumnGeneration
-from microagg.bounds.groups import costs_of_groups, groups_of, select_groups, usual_groups_of
+from microagg.bounds.columns import MANY, Budget, ColumnGeneration
+from microagg.bounds.diving import dive
+from microagg.bounds.groups import (
+    costs_of_groups,
+    distinct_groups,
+    groups_of,
+    select_groups,
+    usual_groups_of,
+)
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
 from microagg.bounds.pricing import TOLERANCE, Sets, excess_of_groups
@@ -27,6 +34,7 @@ from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
+from microagg.refine.local import improve
 from microagg.refine.recombine import best_cover
 
 Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -43,6 +51,8 @@ WORK = 10_000_000_000  # how far to look for them
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
 SEARCHES = 5  # at most, in one proof
+LOCAL_ROUNDS = 2  # of local search after a dive
+DIVES = 3  # at most, in one proof; each knows the groups that those before it came to know
 
 
 class SearchBudget(NamedTuple):
@@ -52,12 +62,15 @@ class SearchBudget(NamedTuple):
     patience: int  # programs in a row that took their time and found nothing better
     patience_again: int  # the same once such a program has helped, or another search has been made
     narrow: float  # a gap, as a share of the bound, that is not worth another search
+    dives: int  # at most
 
 
-TO_THE_END = SearchBudget(Budget(), patience=2, patience_again=2, narrow=1e-3)
+TO_THE_END = SearchBudget(Budget(), patience=2, patience_again=2, narrow=1e-3, dives=DIVES)
 # where no proof is wanted in the end: more of it took half as long again or twice as long on
 # Census, for 0 to 4 thousandths of the loss
-IN_SHORT = SearchBudget(Budget(4_000_000_000, 4), patience=2, patience_again=1, narrow=2e-3)
+IN_SHORT = SearchBudget(
+    Budget(4_000_000_000, 4), patience=2, patience_again=1, narrow=2e-3, dives=0
+)
 
 
 def prove(
@@ -85,15 +98,8 @@ def prove(
     check_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     state = BoundSearch(problem, labels, Listener(watch))
-    searches = 0
     while not state.over:
-        if search is not None and searches < SEARCHES and state.wants_search(searches):
-            state.take(search(state.labels, rng, searches))
-            state.begin_anew()
-            searches += 1
-        else:
-            state.round()
-        state.checkpoint()
+        state.advance(rng, search)
     return state.labels, state.bound()
 
 
@@ -152,7 +158,8 @@ class BoundSearch:
         self._loss = loss_of_partition(problem.points, labels)
         self.begin_anew()
         self._patience = budget.patience
-        self._rounds = 0
+        self._rounds = self._searches = 0
+        self._dives_left = budget.dives if len(problem.points) <= MANY else 0
         if self.proof.generation is not None:
             self._add_groups(self.proof.generation)
 
@@ -178,12 +185,24 @@ class BoundSearch:
         """By how much the partition's SSE is above what the prices prove."""
         return self._loss["SSE"] - self.proof.value
 
-    def wants_search(self, searches: int) -> bool:
+    def advance(self, rng: np.ndarray, search: Search | None) -> None:
+        """Search or do a round, and pass a checkpoint."""
+        if search is not None and self._wants_search():
+            self.take(search(self.labels, rng, self._searches))
+            self.begin_anew()
+            self._searches += 1
+        else:
+            self.round()
+        self.checkpoint()
+
+    def _wants_search(self) -> bool:
         """A search comes before the first round, one once the proof is done, and more while the
         programs leave a gap.
         """
-        if searches <= 1:
-            return searches == 0 or self.proof.finished
+        if self._searches <= 1:
+            return self._searches == 0 or self.proof.finished
+        if self._searches == SEARCHES:
+            return False
         return self.at_the_top and not self.narrow and not self.optimal
 
     @property
@@ -217,12 +236,24 @@ class BoundSearch:
             self.proof.step()
         elif self.proof.generation is None:  # nothing but a bound for so many records
             self.stuck = True
+        elif self._dives_left > 0 and not self.narrow:
+            self._dive(self.proof.generation)
         elif not self.at_the_top:
             self._try_programs(self.proof.generation)
         else:
             before = self.gap
             self._close(self.proof.generation)
             self.stuck = self.gap >= before and not self.optimal
+
+    def _dive(self, generation: ColumnGeneration) -> None:
+        """Fix the groups that the program takes nearly whole, then improve what comes out."""
+        before = self._loss["SSE"]
+        if (labels := dive(generation, self.listener)) is None:
+            return
+        self.take(improve(self.problem, labels, rounds=LOCAL_ROUNDS))
+        self._dives_left -= 1
+        if self._loss["SSE"] >= before:
+            self._dives_left = 0
 
     def _try_programs(self, generation: ColumnGeneration) -> None:
         """One more program over known groups, with more of them than the last."""
@@ -306,28 +337,23 @@ class BoundSearch:
             return
         penalties = np.zeros(len(search.cuts))
         penalties[: len(generation.best.penalties)] = generation.best.penalties
-        cuts = [
-            Cut(records, p, penalty)
-            for records, p, penalty in zip(
-                search.cuts.records,
-                search.cuts.parts.tolist(),
-                (penalties * unit).tolist(),
-                strict=True,
-            )
-        ]
+        cuts = priced_cuts(search.cuts, penalties * unit)
         self._tree = (tree_as_data(tree, unit), cuts, claim * unit)
 
     def _improve(
         self, generation: ColumnGeneration, members: np.ndarray, offsets: np.ndarray, nodes: int
     ) -> bool:
-        """Take over the best partition from these groups and the present ones; whether it is
-        certain that this is the best.
+        """Take over the best partition from these groups and the present ones, if it is better.
+
+        Returns whether it is certain that it is the best.
         """
         present, present_offsets = groups_of(self.labels)
         sizes = np.concatenate([np.diff(present_offsets), np.diff(offsets)])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         start = np.arange(len(present_offsets) - 1)
-        members, offsets = self._distinct(np.concatenate([present, members]), offsets, len(start))
+        members, offsets = distinct_groups(
+            np.concatenate([present, members]), offsets, len(start), self._accepts
+        )
         chosen, _, ended = best_cover(
             len(self.labels), members, offsets,
             costs_of_groups(generation.points, members, offsets),
@@ -337,43 +363,23 @@ class BoundSearch:
         if self.listener():
             return False
         members, offsets = select_groups(members, offsets, chosen)
-        labels = np.empty(len(self.labels), np.int32)
-        labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
-        self.take(labels)
+        labels = np.repeat(np.arange(len(chosen), dtype=np.int32), np.diff(offsets))
+        self.take(labels[np.argsort(members, kind="stable")])
         return ended
 
     def _known(
         self, generation: ColumnGeneration, per_record: float
     ) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
-        """Of the groups the proof knows that a better partition can have, those of the least
-        excess: so many for each record.
+        """Of the known groups that a better partition can have, so many for each record.
 
-        And whether these are all.
+        Those of the least excess; and whether these are all.
         """
         excess = generation.excess(generation.best, generation.best_cuts)
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
-        return select_groups(generation.master.members, generation.master.offsets, chosen), len(
-            chosen
-        ) == len(possible)
-
-    def _distinct(
-        self, members: np.ndarray, offsets: np.ndarray, kept_first: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Without those that come twice or are not allowed; the first `kept_first` groups are kept
-        and lead.
-        """
-        names: set[bytes] = set()
-        kept = []
-        for g in range(len(offsets) - 1):
-            records = members[offsets[g] : offsets[g + 1]]
-            if (name := records.tobytes()) not in names and (
-                g < kept_first or self._accepts(records)
-            ):
-                names.add(name)
-                kept.append(g)
-        return select_groups(members, offsets, np.array(kept, np.int64))
+        groups = select_groups(generation.master.members, generation.master.offsets, chosen)
+        return groups, len(chosen) == len(possible)
 
     def _accepts(self, records: np.ndarray) -> bool:
         accept = self.problem.accept
