@@ -100,7 +100,9 @@ class ColumnGeneration:
         self._random = np.random.Generator(np.random.PCG64(0))
         self._tolerance = LOOSE
         self._phase = "converge"
-        self._rounds = self._passes = self._cut_rounds = self._rounds_since_proof = 0
+        self._rounds = self._passes = self._rounds_since_proof = 0
+        self.cut_rounds = 0
+        """How often cuts have been sought."""
         self._proof_work = 0
         self._polishing = False
         self._value_before_cuts, self._gain = -np.inf, FIRST_GAIN
@@ -177,7 +179,7 @@ class ColumnGeneration:
         """Return "prove" before the first cuts, after some rounds of them, and in the end."""
         many = len(self.points) > MANY
         cheap = self._proof_work <= (CHEAP_PROOF_OF_MANY if many else CHEAP_PROOF)
-        often = cheap or self._cut_rounds % CUTS_BETWEEN_PROOFS == 0
+        often = cheap or self.cut_rounds % CUTS_BETWEEN_PROOFS == 0
         return "prove" if len(self.master.cuts) == 0 or often or self._polishing else "cut"
 
     def find(self, prices: Prices, stop: Stop) -> tuple[int, float]:
@@ -322,14 +324,14 @@ class ColumnGeneration:
             return
         gained = solution.value - self._value_before_cuts
         cuts: list[tuple[tuple[int, ...], int]] = []
-        if self._cut_rounds < self._budget.cut_rounds and gained > LEAST_GAIN * solution.value:
+        if self.cut_rounds < self._budget.cut_rounds and gained > LEAST_GAIN * solution.value:
             cuts = self._violated(solution, stop)
         if stop():
             return
-        if self._cut_rounds:
+        if self.cut_rounds:
             self._gain = max(gained / solution.value, 0.0)
         self._value_before_cuts = solution.value
-        self._cut_rounds += 1
+        self.cut_rounds += 1
         self._phase = "converge"
         if not cuts:
             self._polishing, self._tolerance = True, SHARP

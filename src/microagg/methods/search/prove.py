@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from microagg.bounds.bound import Bound, Cut, priced_cuts, with_optimum
 from microagg.bounds.branching import BranchSearch, Listed, tree_as_data
-from microagg.bounds.columns import MANY, Budget, ColumnGeneration
+from microagg.bounds.columns import MANY, ColumnGeneration
 from microagg.bounds.diving import dive
 from microagg.bounds.groups import (
     costs_of_groups,
@@ -32,6 +32,7 @@ from microagg.bounds.pricing import TOLERANCE, Sets, excess_of_groups
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
+from microagg.methods.search.search_budget import IN_SHORT, TO_THE_END, SearchBudget
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
 from microagg.refine.local import improve
@@ -52,25 +53,7 @@ FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
 SEARCHES = 5  # at most, in one proof
 LOCAL_ROUNDS = 2  # of local search after a dive
-DIVES = 3  # at most, in one proof; each knows the groups that those before it came to know
-
-
-class SearchBudget(NamedTuple):
-    """Amounts of work before something else is tried."""
-
-    proof: Budget  # for pricing, and rounds of cuts
-    patience: int  # programs in a row that took their time and found nothing better
-    patience_again: int  # the same once such a program has helped, or another search has been made
-    narrow: float  # a gap, as a share of the bound, that is not worth another search
-    dives: int  # at most
-
-
-TO_THE_END = SearchBudget(Budget(), patience=2, patience_again=2, narrow=1e-3, dives=DIVES)
-# where no proof is wanted in the end: more of it took half as long again or twice as long on
-# Census, for 0 to 4 thousandths of the loss
-IN_SHORT = SearchBudget(
-    Budget(4_000_000_000, 4), patience=2, patience_again=1, narrow=2e-3, dives=0
-)
+FIRST_DIVE = 6  # after so many rounds of cuts: a proof may be stopped before its end
 
 
 def prove(
@@ -232,12 +215,12 @@ class BoundSearch:
         if self._meets():
             self.optimal = True
             return
-        if not self.proof.finished:
+        if self._wants_dive():
+            self._dive()
+        elif not self.proof.finished:
             self.proof.step()
         elif self.proof.generation is None:  # nothing but a bound for so many records
             self.stuck = True
-        elif self._dives_left > 0 and not self.narrow:
-            self._dive(self.proof.generation)
         elif not self.at_the_top:
             self._try_programs(self.proof.generation)
         else:
@@ -245,14 +228,23 @@ class BoundSearch:
             self._close(self.proof.generation)
             self.stuck = self.gap >= before and not self.optimal
 
-    def _dive(self, generation: ColumnGeneration) -> None:
+    def _wants_dive(self) -> bool:
+        """One dive comes after some rounds of cuts, the others once the proof is done."""
+        generation = self.proof.generation
+        if generation is None or self._dives_left == 0 or self.narrow:
+            return False
+        early = self._dives_left == self.budget.dives and generation.cut_rounds >= FIRST_DIVE
+        return early or self.proof.finished
+
+    def _dive(self) -> None:
         """Fix the groups that the program takes nearly whole, then improve what comes out."""
+        assert self.proof.generation is not None
         before = self._loss["SSE"]
-        if (labels := dive(generation, self.listener)) is None:
+        if (labels := dive(self.proof.generation, self.listener)) is None:
             return
         self.take(improve(self.problem, labels, rounds=LOCAL_ROUNDS))
         self._dives_left -= 1
-        if self._loss["SSE"] >= before:
+        if self._loss["SSE"] >= before and self.proof.finished:
             self._dives_left = 0
 
     def _try_programs(self, generation: ColumnGeneration) -> None:
