@@ -74,12 +74,17 @@ class Slices:
     What it does is the same as without: a slice ends between two steps. The start is made again.
     """
 
-    def __init__(self, path: Path, seconds: float) -> None:
+    def __init__(self, path: Path, seconds: float, commit: str) -> None:
         self._path, self._until = path, seconds
         self.used, self.steps, self._kept = 0.0, [], None
+        self.commits: list[str] = []
+        """The commits of all slices, each once."""
         if path.exists():
             kept = pickle.loads(path.read_bytes())
             self.used, self.steps, self._kept = kept["used"], kept["steps"], kept["state"]
+            self.commits = kept["commits"]
+        if commit not in self.commits:
+            self.commits.append(commit)
 
     def prove(
         self, problem: Problem, labels: np.ndarray, *, rng: np.ndarray, watch: Any, search: Any
@@ -97,8 +102,8 @@ class Slices:
             if time.process_time() > self._until and not state.over:
                 state.listener = state.proof.listener = None
                 used = self.used + time.process_time()
-                kept = {"used": used, "steps": self.steps, "state": (state, rng.copy())}
-                self._path.write_bytes(pickle.dumps(kept))
+                kept = {"used": used, "steps": self.steps, "commits": self.commits}
+                self._path.write_bytes(pickle.dumps(kept | {"state": (state, rng.copy())}))
                 raise SliceOverError(f"{used:.0f} CPU seconds so far")
         self._path.unlink(missing_ok=True)
         return state.labels, state.bound()

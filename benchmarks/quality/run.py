@@ -64,7 +64,7 @@ def measure(
                 "effort": effort,
                 "seed": seed,
                 **one(data, k, effort, seed, enough, slices),
-                "commit": commit(),
+                "commit": ", ".join(slices.commits) if slices else commit(),
             }
             with RESULTS.open("a") as results:
                 results.write(json.dumps(result) + "\n")
@@ -142,7 +142,9 @@ def main() -> None:
     if options.what == "measure":
         chosen = options.only.split(",") if options.only else [f"{data}-{k}" for data, k in CELLS]
         cells = [(data, k) for data, k in CELLS if f"{data}-{k}" in chosen]
-        slices = proofs.Slices(options.state, options.slice) if options.slice else None
+        slices = None
+        if options.slice:
+            slices = proofs.Slices(options.state, options.slice, commit())
         try:
             measure(cells, options.efforts.split(","), options.seeds, options.enough, slices)
         except proofs.SliceOverError as over:
