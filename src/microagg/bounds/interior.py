@@ -1,8 +1,9 @@
 """An interior-point method for the linear programs of column generation.
 
 Mehrotra's predictor-corrector on the normal equations (`factor.py`), with corrections towards the
-centre (Gondzio 1996), which save a quarter of the factors. Its prices lie in the middle of all that are optimal, not in a corner: far fewer sets violate them, which is what
-pricing needs. The solution is as exact as `tolerance` says, and no crossover follows.
+centre (Gondzio 1996), which save a quarter of the factors. Its prices lie in the middle of all that
+are optimal, not in a corner: far fewer sets violate them, which is what pricing needs. The solution
+is as exact as `tolerance` says, and no crossover follows.
 """
 
 from __future__ import annotations
