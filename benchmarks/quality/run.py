@@ -49,6 +49,7 @@ def measure(
     seeds: int,
     enough: bool,
     slices: proofs.Slices | None = None,
+    seconds: float | None = None,
 ) -> None:
     """Run what is not in the results yet, one after the other on one core."""
     done = {(r["data"], r["k"], r["effort"], r["seed"]) for r in read()}
@@ -63,7 +64,7 @@ def measure(
                 "k": k,
                 "effort": effort,
                 "seed": seed,
-                **one(data, k, effort, seed, enough, slices),
+                **one(data, k, effort, seed, enough, slices, seconds),
                 "commit": ", ".join(slices.commits) if slices else commit(),
             }
             with RESULTS.open("a") as results:
@@ -78,11 +79,17 @@ def commit() -> str:
 
 
 def one(
-    data: str, k: int, effort: str, seed: int, enough: bool, slices: proofs.Slices | None = None
+    data: str,
+    k: int,
+    effort: str,
+    seed: int,
+    enough: bool,
+    slices: proofs.Slices | None = None,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """One run of the default method: loss, seconds of the processor, and what was proven."""
     if effort == "prove":
-        return proofs.prove(data, k, seed, proofs.SECONDS[data], enough, slices)
+        return proofs.prove(data, k, seed, seconds or proofs.SECONDS[data], enough, slices)
     points = points_of(data)
     method = method_named("auto")
     problem = Problem.of(points, k, threads=1)
@@ -138,6 +145,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cells such as Census-3,EIA-10")
     parser.add_argument("--slice", type=float, help="CPU seconds; the proof of one cell goes on")
     parser.add_argument("--state", type=Path, help="in the next run, from what this file keeps")
+    parser.add_argument("--seconds", type=float, help="limit of a proof in place of proofs.SECONDS")
     options = parser.parse_args()
     if options.what == "measure":
         chosen = options.only.split(",") if options.only else [f"{data}-{k}" for data, k in CELLS]
@@ -146,7 +154,14 @@ def main() -> None:
         if options.slice:
             slices = proofs.Slices(options.state, options.slice, commit())
         try:
-            measure(cells, options.efforts.split(","), options.seeds, options.enough, slices)
+            measure(
+                cells,
+                options.efforts.split(","),
+                options.seeds,
+                options.enough,
+                slices,
+                options.seconds,
+            )
         except proofs.SliceOverError as over:
             print(over)
             return

@@ -51,7 +51,8 @@ PER_RECORD, PER_ROUND = 6, 4
 NEIGHBOURS = 15  # times k: how many neighbours heuristic pricing looks at
 SECOND = 3  # times k: among how many of them the second member is drawn
 ATTEMPTS, ATTEMPTS_FOR_MANY = 3, 5  # with other second members each
-LOOKS = 4  # how often prices of one solution are repaired and looked at again, at most
+LOOKS = 20  # by k: how often prices of one solution are repaired and looked at again, at most
+LARGER = 5  # sizes beyond k - 1 that are looked at in every round, with many records
 FEW = 0.02  # new groups for each record: fewer, and there is no need to look again
 ROOTS = 256  # records around which heuristic pricing looks between two looks at the clock
 EXACT_PASSES = 4
@@ -189,7 +190,7 @@ class ColumnGeneration:
         """
         n, master = len(self.points), self.master
         new, missing = 0, 0.0
-        for _ in range(LOOKS if n > MANY else 1):
+        for _ in range(max(LOOKS // self.k, 1) if n > MANY else 1):
             known = len(master)
             more = self._price(prices, stop)
             if stop():
@@ -212,7 +213,8 @@ class ColumnGeneration:
         many = n > MANY  # solutions take far longer than looking for groups
         sizes = [k]
         if len(cuts):
-            sizes = [*range(k, 2 * k)] if many or self._rounds % 3 == 2 else [k, k + 1]
+            few = [*range(k, min(k + LARGER, 2 * k))] if many else [k, k + 1]
+            sizes = [*range(k, 2 * k)] if self._rounds % 3 == 2 else few
         new = 0
         for attempt in range(ATTEMPTS_FOR_MANY if many else ATTEMPTS):
             second = np.full(n, -1, np.int64)
