@@ -51,6 +51,7 @@ WORK = 10_000_000_000  # how far to look for them
 # not, larger steps are taken, and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
+MOST_OF_MANY = 8.0  # the same in a program with many records, before the proof is done
 SEARCHES = 5  # at most, in one proof
 LOCAL_ROUNDS = 2  # of local search after a dive
 FIRST_DIVE = 6  # after so many rounds of cuts: a proof may be stopped before its end
@@ -142,7 +143,7 @@ class BoundSearch:
         self.begin_anew()
         self._patience = budget.patience
         self._rounds = self._searches = 0
-        self._dives_left = budget.dives if len(problem.points) <= MANY else 0
+        self._dives_left, self._dived = budget.dives, False
         if self.proof.generation is not None:
             self._add_groups(self.proof.generation)
 
@@ -229,18 +230,26 @@ class BoundSearch:
             self.stuck = self.gap >= before and not self.optimal
 
     def _wants_dive(self) -> bool:
-        """One dive comes after some rounds of cuts, the others once the proof is done."""
+        """One dive comes after some rounds of cuts, the others once the proof is done.
+
+        With many records an integer program takes the place of the first, and no others come.
+        """
         generation = self.proof.generation
         if generation is None or self._dives_left == 0 or self.narrow:
             return False
-        early = self._dives_left == self.budget.dives and generation.cut_rounds >= FIRST_DIVE
+        early = not self._dived and generation.cut_rounds >= FIRST_DIVE
         return early or self.proof.finished
 
     def _dive(self) -> None:
         """Fix the groups that the program takes nearly whole, then improve what comes out."""
-        assert self.proof.generation is not None
-        before = self._loss["SSE"]
-        if (labels := dive(self.proof.generation, self.listener)) is None:
+        generation, before = self.proof.generation, self._loss["SSE"]
+        assert generation is not None
+        self._dived = True
+        if len(self.labels) > MANY:
+            self._improve(generation, *self._known(generation, MOST_OF_MANY)[0], ROOT)
+            self._dives_left = 0
+            return
+        if (labels := dive(generation, self.listener)) is None:
             return
         self.take(improve(self.problem, labels, rounds=LOCAL_ROUNDS))
         self._dives_left -= 1
