@@ -17,7 +17,8 @@ certificate, in so many CPU seconds more; the loss is that of the partition foun
 lines without one are of `lower_bound` alone.
 A certificate holds a number for each record and is not published: what is kept is the first half
 of its SHA-256. "Optimal" means that the certificate proves it, with so many leaves of a branch
-tree. Lines without a commit were measured before 6fa00796.
+tree. Lines without a commit were measured before 6fa00796; one with several was measured by one
+process after the other, which went on with what was kept.
 
 """
 HEAD = [
