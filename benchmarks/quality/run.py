@@ -13,7 +13,8 @@ can work side by side.
 A time limit of `prove` counts CPU seconds of this process, so other work does not shorten it. Every
 certificate is written to a temporary file and checked there by `verify_bound.py`; what is kept of
 it is its digest. `--enough` ends a proof once it has what proofs.ENOUGH
-asks for.
+asks for. With `--slice SECONDS --state FILE` a proof of one cell ends after so many CPU seconds
+and goes on in the next process; what it finds is the same.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,14 @@ RESULTS = Path(os.environ.get("QUALITY_RESULTS") or Path(__file__).with_name("re
 CELLS = [(data, k) for data in ("Tarragona", "Census", "EIA") for k in (3, 4, 5, 6, 8, 10)]
 
 
-def measure(cells: list[tuple[str, int]], efforts: list[str], seeds: int, enough: bool) -> None:
+def measure(
+    cells: list[tuple[str, int]],
+    efforts: list[str],
+    seeds: int,
+    enough: bool,
+    slices: proofs.Slices | None = None,
+    seconds: float | None = None,
+) -> None:
     """Run what is not in the results yet, one after the other on one core."""
     done = {(r["data"], r["k"], r["effort"], r["seed"]) for r in read()}
     runs = [
@@ -55,17 +64,32 @@ def measure(cells: list[tuple[str, int]], efforts: list[str], seeds: int, enough
                 "k": k,
                 "effort": effort,
                 "seed": seed,
-                **one(data, k, effort, seed, enough),
+                **one(data, k, effort, seed, enough, slices, seconds),
+                "commit": ", ".join(slices.commits) if slices else commit(),
             }
             with RESULTS.open("a") as results:
                 results.write(json.dumps(result) + "\n")
             print(result, flush=True)
 
 
-def one(data: str, k: int, effort: str, seed: int, enough: bool) -> dict[str, Any]:
+def commit() -> str:
+    """Return the commit that is measured."""
+    words = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def one(
+    data: str,
+    k: int,
+    effort: str,
+    seed: int,
+    enough: bool,
+    slices: proofs.Slices | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
     """One run of the default method: loss, seconds of the processor, and what was proven."""
     if effort == "prove":
-        return proofs.prove(data, k, seed, proofs.SECONDS[data], enough)
+        return proofs.prove(data, k, seed, seconds or proofs.SECONDS[data], enough, slices)
     points = points_of(data)
     method = method_named("auto")
     problem = Problem.of(points, k, threads=1)
@@ -119,11 +143,28 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--enough", action="store_true")
     parser.add_argument("--only", default="", help="cells such as Census-3,EIA-10")
+    parser.add_argument("--slice", type=float, help="CPU seconds; the proof of one cell goes on")
+    parser.add_argument("--state", type=Path, help="in the next run, from what this file keeps")
+    parser.add_argument("--seconds", type=float, help="limit of a proof in place of proofs.SECONDS")
     options = parser.parse_args()
     if options.what == "measure":
         chosen = options.only.split(",") if options.only else [f"{data}-{k}" for data, k in CELLS]
         cells = [(data, k) for data, k in CELLS if f"{data}-{k}" in chosen]
-        measure(cells, options.efforts.split(","), options.seeds, options.enough)
+        slices = None
+        if options.slice:
+            slices = proofs.Slices(options.state, options.slice, commit())
+        try:
+            measure(
+                cells,
+                options.efforts.split(","),
+                options.seeds,
+                options.enough,
+                slices,
+                options.seconds,
+            )
+        except proofs.SliceOverError as over:
+            print(over)
+            return
     if options.what == "page":
         page.write(read(), CELLS)
     show()

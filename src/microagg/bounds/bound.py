@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from microagg.bounds.cuts import Cuts
 from microagg.errors import InputError
 from microagg.files.commit.overwrite_guard import check_other_kind
 from microagg.files.commit.writing import check_unwritable, write_text
@@ -46,6 +47,12 @@ class Cut(NamedTuple):
     records: tuple[int, ...]
     p: int
     penalty: float
+
+
+def priced_cuts(cuts: Cuts, penalties: np.ndarray) -> list[Cut]:
+    """Return cuts with their penalties, as a certificate has them."""
+    fields = zip(cuts.records, cuts.parts.tolist(), penalties.tolist(), strict=True)
+    return [Cut(*of_cut) for of_cut in fields]
 
 
 @dataclass(frozen=True)

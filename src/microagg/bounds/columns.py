@@ -34,17 +34,26 @@ from microagg.kernels.heuristic_sets import heuristic_sets
 from microagg.refine.highs import Stop
 
 LOOSE, TIGHT, SHARP = 1e-2, 1e-4, 1e-6  # relative gaps of programs: at first, at last, for cuts
-NOTHING = 1e-4  # an excess this little below 0 is not worth another round
+# Shares of the value that repair would take off for the groups that a round found: with less,
+# another round gains nothing. Between rounds of cuts it is a part of what the last one gained.
+NOTHING, NOTHING_IN_THE_END = 1e-5, 2e-6
+PART_OF_GAIN, FIRST_GAIN = 0.05, 0.01
 MANY = 2000  # records: with more, groups are found by a first-order method first
 LISTED = 200_000
 WORK = 40_000_000_000  # records that exact pricing looks at: some twenty seconds
 SHARE_OF_ATTEMPTS = 16  # an attempt on the way gets so much less
-CHEAP_PROOF = 1_000_000_000  # a proof that looks at fewer records is made after every round of cuts
+# A proof that looks at fewer records is made after every round of cuts; with many records it takes
+# less time than a solution, and lists groups that heuristic pricing misses.
+CHEAP_PROOF, CHEAP_PROOF_OF_MANY = 1_000_000_000, 8_000_000_000
 ROUNDS_BETWEEN_ATTEMPTS = 6
 MOST_COLUMNS, KEPT_COLUMNS = 40, 28  # for each record: above the first, the best are kept
 PER_RECORD, PER_ROUND = 6, 4
 NEIGHBOURS = 15  # times k: how many neighbours heuristic pricing looks at
 SECOND = 3  # times k: among how many of them the second member is drawn
+ATTEMPTS, ATTEMPTS_FOR_MANY = 3, 5  # with other second members each
+LOOKS = 20  # by k: how often prices of one solution are repaired and looked at again, at most
+LARGER = 5  # sizes beyond k - 1 that are looked at in every round, with many records
+FEW = 0.02  # new groups for each record: fewer, and there is no need to look again
 ROOTS = 256  # records around which heuristic pricing looks between two looks at the clock
 EXACT_PASSES = 4
 LARGEST_PART = 6  # floor cuts count by 2, 3, ... up to this
@@ -92,10 +101,12 @@ class ColumnGeneration:
         self._random = np.random.Generator(np.random.PCG64(0))
         self._tolerance = LOOSE
         self._phase = "converge"
-        self._rounds = self._passes = self._cut_rounds = self._rounds_since_proof = 0
+        self._rounds = self._passes = self._rounds_since_proof = 0
+        self.cut_rounds = 0
+        """How often cuts have been sought."""
         self._proof_work = 0
         self._polishing = False
-        self._value_before_cuts = -np.inf
+        self._value_before_cuts, self._gain = -np.inf, FIRST_GAIN
         self._solution: Solution | None = None
         self._first = LargeProgram(points, k, records, self.best.pi) if len(points) > MANY else None
         if self._first is not None:
@@ -145,18 +156,19 @@ class ColumnGeneration:
             return
         self._solution, self.cost = solution, solution.cost
         self._forget(solution)
-        least, new = self._price(solution.prices, stop)
+        new, missing = self.find(solution.prices, stop)
         self._rounds += 1
         self._rounds_since_proof += 1
         if stop() or self.master.loosen(solution):
             return
         n, has_cuts = len(self.points), len(self.master.cuts) > 0
-        if -least * n / self.k >= 5.0 * self._tolerance * solution.value and new >= 0.05 * n:
+        if missing >= self._tolerance * solution.value and new >= 0.05 * n:
             if not has_cuts and self._rounds_since_proof >= ROUNDS_BETWEEN_ATTEMPTS:
                 self._phase = "attempt"
             return
-        enough = NOTHING * (1.0 if self._polishing else 10.0 if has_cuts else 1.0)
-        if self._tolerance <= TIGHT and (new == 0 or least > -enough):
+        enough = max(NOTHING, PART_OF_GAIN * self._gain if has_cuts else 0.0)
+        enough = NOTHING_IN_THE_END if self._polishing else enough
+        if self._tolerance <= max(TIGHT, enough) and missing <= enough * solution.value:
             self._passes = 0
             self._phase = self._phase_after_converging()
         elif self._tolerance > TIGHT and not has_cuts:
@@ -166,17 +178,45 @@ class ColumnGeneration:
 
     def _phase_after_converging(self) -> str:
         """Return "prove" before the first cuts, after some rounds of them, and in the end."""
-        often = self._proof_work <= CHEAP_PROOF or self._cut_rounds % CUTS_BETWEEN_PROOFS == 0
+        many = len(self.points) > MANY
+        cheap = self._proof_work <= (CHEAP_PROOF_OF_MANY if many else CHEAP_PROOF)
+        often = cheap or self.cut_rounds % CUTS_BETWEEN_PROOFS == 0
         return "prove" if len(self.master.cuts) == 0 or often or self._polishing else "cut"
 
-    def _price(self, prices: Prices, stop: Stop) -> tuple[float, int]:
-        """Price heuristically around every record: the least excess, and how many new groups."""
+    def find(self, prices: Prices, stop: Stop) -> tuple[int, float]:
+        """Price heuristically; return how many groups are new, and what repair takes off for them.
+
+        Where a solution takes long, repaired prices are priced again: that leads to other groups.
+        """
+        n, master = len(self.points), self.master
+        new, missing = 0, 0.0
+        for _ in range(max(LOOKS // self.k, 1) if n > MANY else 1):
+            known = len(master)
+            more = self._price(prices, stop)
+            if stop():
+                break
+            new += more
+            members, offsets = select_groups(
+                master.members, master.offsets, np.arange(known, len(master))
+            )
+            excess = excess_of_groups(members, offsets, master.costs[known:], prices, master.cuts)
+            lowered = repaired(prices, Sets(members, offsets, excess, True))
+            missing += float(prices.pi.sum() - lowered.pi.sum())
+            prices = lowered
+            if more < FEW * n:
+                break
+        return new, missing
+
+    def _price(self, prices: Prices, stop: Stop) -> int:
+        """Price heuristically around every record; return how many groups are new."""
         n, k, cuts = len(self.points), self.k, self.master.cuts
+        many = n > MANY  # solutions take far longer than looking for groups
         sizes = [k]
         if len(cuts):
-            sizes = [*range(k, 2 * k)] if self._rounds % 3 == 2 else [k, k + 1]
-        least, new = 0.0, 0
-        for attempt in range(3):
+            few = [*range(k, min(k + LARGER, 2 * k))] if many else [k, k + 1]
+            sizes = [*range(k, 2 * k)] if self._rounds % 3 == 2 else few
+        new = 0
+        for attempt in range(ATTEMPTS_FOR_MANY if many else ATTEMPTS):
             second = np.full(n, -1, np.int64)
             if attempt:
                 second = self._random.integers(0, min(SECOND * k, self._near.shape[1]), n)
@@ -187,17 +227,16 @@ class ColumnGeneration:
                 count = 0
                 for first in range(0, n, ROOTS):
                     if stop():
-                        return least, new
+                        return new
                     count = heuristic_sets(
                         self.pricing.squares, self._near, prices.pi, s, second, -1e-7,
                         *cuts.of_records, *cuts.members, prices.penalties, cuts.parts,
                         first, min(first + ROOTS, n), members, excess, count,
                     )  # fmt: skip
                 if count:
-                    least = min(least, float(excess[:count].min()))
                     offsets = np.arange(0, (count + 1) * s, s, dtype=np.int64)
                     new += self.know(members[:count].reshape(-1), offsets)
-        return least, new
+        return new
 
     def _forget(self, solution: Solution) -> None:
         """Keep programs small: the groups of the least excess stay."""
@@ -264,7 +303,9 @@ class ColumnGeneration:
             improved = solution.prices.sum(cuts) - proof.sum(cuts)
             self._take_over(proof, cuts)
         new = self._learn(cheap)
-        if new and self._passes < EXACT_PASSES and improved > 1e-6 * self.value:
+        rough = len(cuts) > 0 and not self._polishing  # more cuts will follow
+        enough = max(1e-6, 2.0 * PART_OF_GAIN * self._gain if rough else 0.0)
+        if new and self._passes < EXACT_PASSES and improved > enough * self.value:
             self._phase = "converge"
             self._tolerance = SHARP if self._polishing else TIGHT
             return
@@ -285,12 +326,14 @@ class ColumnGeneration:
             return
         gained = solution.value - self._value_before_cuts
         cuts: list[tuple[tuple[int, ...], int]] = []
-        if self._cut_rounds < self._budget.cut_rounds and gained > LEAST_GAIN * solution.value:
+        if self.cut_rounds < self._budget.cut_rounds and gained > LEAST_GAIN * solution.value:
             cuts = self._violated(solution, stop)
         if stop():
             return
+        if self.cut_rounds:
+            self._gain = max(gained / solution.value, 0.0)
         self._value_before_cuts = solution.value
-        self._cut_rounds += 1
+        self.cut_rounds += 1
         self._phase = "converge"
         if not cuts:
             self._polishing, self._tolerance = True, SHARP

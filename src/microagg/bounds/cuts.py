@@ -79,6 +79,33 @@ class Cuts:
         """The chosen cuts alone."""
         return Cuts(self.n, [self.records[c] for c in chosen.tolist()], self.parts[chosen].tolist())
 
+    def of_the_rest(
+        self, position: np.ndarray, members: np.ndarray, offsets: np.ndarray, least: float
+    ) -> Cuts:
+        """Return what these cuts mean for the other records once some groups are fixed.
+
+        position: the new number of each record, or -1 for those in fixed groups. A cut that has
+        nothing left allows `least`.
+
+        >>> cuts = Cuts(5, [(0, 1, 2, 3, 4)]).of_the_rest(
+        ...     np.array([-1, -1, 0, 1, 2]), np.array([0, 1]), np.array([0, 2]), 0.0
+        ... )
+        >>> cuts.records, cuts.floors.tolist()
+        (((0, 1, 2),), [1.0])
+        """
+        cut, _, times = self.held(members, offsets)
+        floors = self.floors - np.bincount(cut, times, minlength=len(self))
+        records, kept = [], []
+        for c, (inside, p) in enumerate(zip(self.records, self.parts.tolist(), strict=True)):
+            numbers = position[list(inside)]
+            numbers = numbers[numbers >= 0]
+            if len(numbers) >= p:
+                records.append(tuple(np.sort(numbers).tolist()))
+                kept.append(c)
+        rest = Cuts(int(position.max()) + 1, records, self.parts[kept].tolist())
+        rest.floors = np.maximum(np.minimum(rest.floors, floors[kept]), least)
+        return rest
+
     def held(
         self, members: np.ndarray, offsets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from microagg.kernels.compiling import kernel
@@ -57,6 +59,31 @@ def select_groups(
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     entries = np.repeat(offsets[:-1][chosen] - starts[:-1], sizes) + np.arange(starts[-1])
     return members[entries], starts
+
+
+def distinct_groups(
+    members: np.ndarray,
+    offsets: np.ndarray,
+    kept_first: int,
+    accepts: Callable[[np.ndarray], bool],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return members and offsets without groups that come twice or are not accepted.
+
+    The first `kept_first` groups are kept and lead.
+
+    >>> members, offsets = np.array([1, 2, 1, 2, 3]), np.array([0, 2, 4, 5])
+    >>> arrays = distinct_groups(members, offsets, 1, lambda _: True)
+    >>> [x.tolist() for x in arrays]
+    [[1, 2, 3], [0, 2, 3]]
+    """
+    names: set[bytes] = set()
+    kept = []
+    for g in range(len(offsets) - 1):
+        records = members[offsets[g] : offsets[g + 1]]
+        if (name := records.tobytes()) not in names and (g < kept_first or accepts(records)):
+            names.add(name)
+            kept.append(g)
+    return select_groups(members, offsets, np.array(kept, np.int64))
 
 
 def groups_around_each(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

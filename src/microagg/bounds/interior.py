@@ -1,8 +1,9 @@
 """An interior-point method for the linear programs of column generation.
 
-Mehrotra's predictor-corrector on the normal equations (`factor.py`). Its prices lie
-in the middle of all that are optimal, not in a corner: far fewer sets violate them, which is what
-pricing needs. The solution is as exact as `tolerance` says, and no crossover follows.
+Mehrotra's predictor-corrector on the normal equations (`factor.py`), with corrections towards the
+centre (Gondzio 1996), which save a quarter of the factors. Its prices lie in the middle of all that
+are optimal, not in a corner: far fewer sets violate them, which is what pricing needs. The solution
+is as exact as `tolerance` says, and no crossover follows.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from microagg.bounds.factor import NormalEquations
 from microagg.kernels.compiling import kernel
 
 MOST_ITERATIONS = 100
+# Corrections of a direction towards the centre: a factor takes fifty times as long as a solution.
+CORRECTORS, LEAST_GAIN = 4, 0.02
+LONGER, FAR = 0.2, 0.1  # how much longer a step is aimed at; products this far off are corrected
 STEP = 0.9995  # how far to go towards the border of what is positive
 
 
@@ -130,14 +134,39 @@ def solve_interior(
         dx, dy, dz = direction(-x * z)
         along_x, along_z = _longest_step(x, dx), _longest_step(z, dz)
         reached = _inner(x + along_x * dx, z + along_z * dz) / size
-        centring = (reached / mu) ** 3
-        dx, dy, dz = direction(centring * mu - x * z - dx * dz)
-        along_x, along_z = STEP * _longest_step(x, dx), STEP * _longest_step(z, dz)
+        aim = (reached / mu) ** 3 * mu
+        target = aim - x * z - dx * dz
+        dx, dy, dz = direction(target)
+        along_x, along_z = _longest_step(x, dx), _longest_step(z, dz)
+        for _ in range(CORRECTORS):
+            target = target + _towards_the_centre(x, z, dx, dz, along_x, along_z, aim)
+            steps = direction(target)
+            later_x, later_z = _longest_step(x, steps[0]), _longest_step(z, steps[2])
+            if later_x + later_z < along_x + along_z + LEAST_GAIN:
+                break
+            (dx, dy, dz), along_x, along_z = steps, later_x, later_z
+        along_x, along_z = STEP * along_x, STEP * along_z
         later = x + along_x * dx, y + along_z * dy, z + along_z * dz
         if not all(np.isfinite(values_of).all() for values_of in later):
             break  # no direction is left that numbers can express; what was reached stands
         x, y, z = later
     return InteriorSolution(_inner(costs, x), _inner(right, y), x, y, False)
+
+
+def _towards_the_centre(
+    x: np.ndarray,
+    z: np.ndarray,
+    dx: np.ndarray,
+    dz: np.ndarray,
+    along_x: float,
+    along_z: float,
+    aim: float,
+) -> np.ndarray:
+    """Return how products should change for a longer step to be possible (Gondzio 1996)."""
+    ahead_x, ahead_z = min(along_x + LONGER, 1.0), min(along_z + LONGER, 1.0)
+    products = (x + ahead_x * dx) * (z + ahead_z * dz)
+    wanted = np.clip(products, FAR * aim, aim / FAR)
+    return np.maximum(wanted - products, -aim / FAR)
 
 
 def _positive_start(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.bounds.bound import CUT, ENUMERATED, Bound, Cut, bound_from, total_squares
+from microagg.bounds.bound import CUT, ENUMERATED, Bound, bound_from, priced_cuts, total_squares
 from microagg.bounds.columns import NEIGHBOURS, Budget, ColumnGeneration
 from microagg.bounds.groups import costs_of_groups
 from microagg.bounds.large import NEIGHBOURS as NEIGHBOURS_OF_MANY
@@ -229,13 +229,7 @@ class Proof:
             generation = self.generation
             pi = (generation.best.pi - TOLERANCE / self.k) * self._unit
             penalties = generation.best.penalties * self._unit
-            of_cuts = zip(
-                generation.best_cuts.records,
-                generation.best_cuts.parts.tolist(),
-                penalties.tolist(),
-                strict=True,
-            )
-            cuts = [Cut(*fields) for fields in of_cuts]
+            cuts = priced_cuts(generation.best_cuts, penalties)
             how = "columns and cuts" if penalties.any() else "columns"
         elif self.large is not None and self.large.proven:
             pi = (self.large.pi - TOLERANCE / self.k) * self._unit

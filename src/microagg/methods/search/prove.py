@@ -11,22 +11,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from microagg.bounds.bound import Bound, Cut, with_optimum
+from microagg.bounds.bound import Bound, Cut, priced_cuts, with_optimum
 from microagg.bounds.branching import BranchSearch, Listed, tree_as_data
-from microagg.bounds.columns import Budget, ColumnGeneration
-from microagg.bounds.groups import costs_of_groups, groups_of, select_groups, usual_groups_of
+from microagg.bounds.columns import MANY, ColumnGeneration
+from microagg.bounds.diving import dive
+from microagg.bounds.groups import (
+    costs_of_groups,
+    distinct_groups,
+    groups_of,
+    select_groups,
+    usual_groups_of,
+)
 from microagg.bounds.listening import Listener
 from microagg.bounds.lower import ROUNDS, Proof
 from microagg.bounds.pricing import TOLERANCE, Sets, excess_of_groups
 from microagg.errors import InputError
 from microagg.kernels import sums
 from microagg.measures.loss.sse import loss_of_partition
+from microagg.methods.search.search_budget import IN_SHORT, TO_THE_END, SearchBudget
 from microagg.problem.problem import Problem
 from microagg.problem.watch import Watch
+from microagg.refine.local import improve
 from microagg.refine.recombine import best_cover
 
 Search = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -42,22 +51,10 @@ WORK = 10_000_000_000  # how far to look for them
 # not, larger steps are taken, and a little patience.
 FEWEST, MOST, STEP, LARGE_STEP = 1.5, 4.0, 0.125, 0.5
 NODES, FEW_NODES, ROOT = 2000, 100, 1
+MOST_OF_MANY = 8.0  # the same in a program with many records, before the proof is done
 SEARCHES = 5  # at most, in one proof
-
-
-class SearchBudget(NamedTuple):
-    """Amounts of work before something else is tried."""
-
-    proof: Budget  # for pricing, and rounds of cuts
-    patience: int  # programs in a row that took their time and found nothing better
-    patience_again: int  # the same once such a program has helped, or another search has been made
-    narrow: float  # a gap, as a share of the bound, that is not worth another search
-
-
-TO_THE_END = SearchBudget(Budget(), patience=2, patience_again=2, narrow=1e-3)
-# where no proof is wanted in the end: more of it took half as long again or twice as long on
-# Census, for 0 to 4 thousandths of the loss
-IN_SHORT = SearchBudget(Budget(4_000_000_000, 4), patience=2, patience_again=1, narrow=2e-3)
+LOCAL_ROUNDS = 2  # of local search after a dive
+FIRST_DIVE = 6  # after so many rounds of cuts: a proof may be stopped before its end
 
 
 def prove(
@@ -85,15 +82,8 @@ def prove(
     check_weights(problem)
     labels = sums.number_by_first_record(np.ascontiguousarray(labels, np.int32))
     state = BoundSearch(problem, labels, Listener(watch))
-    searches = 0
     while not state.over:
-        if search is not None and searches < SEARCHES and state.wants_search(searches):
-            state.take(search(state.labels, rng, searches))
-            state.begin_anew()
-            searches += 1
-        else:
-            state.round()
-        state.checkpoint()
+        state.advance(rng, search)
     return state.labels, state.bound()
 
 
@@ -152,7 +142,8 @@ class BoundSearch:
         self._loss = loss_of_partition(problem.points, labels)
         self.begin_anew()
         self._patience = budget.patience
-        self._rounds = 0
+        self._rounds = self._searches = 0
+        self._dives_left, self._dived = budget.dives, False
         if self.proof.generation is not None:
             self._add_groups(self.proof.generation)
 
@@ -178,12 +169,24 @@ class BoundSearch:
         """By how much the partition's SSE is above what the prices prove."""
         return self._loss["SSE"] - self.proof.value
 
-    def wants_search(self, searches: int) -> bool:
+    def advance(self, rng: np.ndarray, search: Search | None) -> None:
+        """Search or do a round, and pass a checkpoint."""
+        if search is not None and self._wants_search():
+            self.take(search(self.labels, rng, self._searches))
+            self.begin_anew()
+            self._searches += 1
+        else:
+            self.round()
+        self.checkpoint()
+
+    def _wants_search(self) -> bool:
         """A search comes before the first round, one once the proof is done, and more while the
         programs leave a gap.
         """
-        if searches <= 1:
-            return searches == 0 or self.proof.finished
+        if self._searches <= 1:
+            return self._searches == 0 or self.proof.finished
+        if self._searches == SEARCHES:
+            return False
         return self.at_the_top and not self.narrow and not self.optimal
 
     @property
@@ -213,7 +216,9 @@ class BoundSearch:
         if self._meets():
             self.optimal = True
             return
-        if not self.proof.finished:
+        if self._wants_dive():
+            self._dive()
+        elif not self.proof.finished:
             self.proof.step()
         elif self.proof.generation is None:  # nothing but a bound for so many records
             self.stuck = True
@@ -223,6 +228,33 @@ class BoundSearch:
             before = self.gap
             self._close(self.proof.generation)
             self.stuck = self.gap >= before and not self.optimal
+
+    def _wants_dive(self) -> bool:
+        """One dive comes after some rounds of cuts, the others once the proof is done.
+
+        With many records an integer program takes the place of the first, and no others come.
+        """
+        generation = self.proof.generation
+        if generation is None or self._dives_left == 0 or self.narrow:
+            return False
+        early = not self._dived and generation.cut_rounds >= FIRST_DIVE
+        return early or self.proof.finished
+
+    def _dive(self) -> None:
+        """Fix the groups that the program takes nearly whole, then improve what comes out."""
+        generation, before = self.proof.generation, self._loss["SSE"]
+        assert generation is not None
+        self._dived = True
+        if len(self.labels) > MANY:
+            self._improve(generation, *self._known(generation, MOST_OF_MANY)[0], ROOT)
+            self._dives_left = 0
+            return
+        if (labels := dive(generation, self.listener)) is None:
+            return
+        self.take(improve(self.problem, labels, rounds=LOCAL_ROUNDS))
+        self._dives_left -= 1
+        if self._loss["SSE"] >= before and self.proof.finished:
+            self._dives_left = 0
 
     def _try_programs(self, generation: ColumnGeneration) -> None:
         """One more program over known groups, with more of them than the last."""
@@ -306,28 +338,23 @@ class BoundSearch:
             return
         penalties = np.zeros(len(search.cuts))
         penalties[: len(generation.best.penalties)] = generation.best.penalties
-        cuts = [
-            Cut(records, p, penalty)
-            for records, p, penalty in zip(
-                search.cuts.records,
-                search.cuts.parts.tolist(),
-                (penalties * unit).tolist(),
-                strict=True,
-            )
-        ]
+        cuts = priced_cuts(search.cuts, penalties * unit)
         self._tree = (tree_as_data(tree, unit), cuts, claim * unit)
 
     def _improve(
         self, generation: ColumnGeneration, members: np.ndarray, offsets: np.ndarray, nodes: int
     ) -> bool:
-        """Take over the best partition from these groups and the present ones; whether it is
-        certain that this is the best.
+        """Take over the best partition from these groups and the present ones, if it is better.
+
+        Returns whether it is certain that it is the best.
         """
         present, present_offsets = groups_of(self.labels)
         sizes = np.concatenate([np.diff(present_offsets), np.diff(offsets)])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         start = np.arange(len(present_offsets) - 1)
-        members, offsets = self._distinct(np.concatenate([present, members]), offsets, len(start))
+        members, offsets = distinct_groups(
+            np.concatenate([present, members]), offsets, len(start), self._accepts
+        )
         chosen, _, ended = best_cover(
             len(self.labels), members, offsets,
             costs_of_groups(generation.points, members, offsets),
@@ -337,43 +364,23 @@ class BoundSearch:
         if self.listener():
             return False
         members, offsets = select_groups(members, offsets, chosen)
-        labels = np.empty(len(self.labels), np.int32)
-        labels[members] = np.repeat(np.arange(len(chosen)), np.diff(offsets))
-        self.take(labels)
+        labels = np.repeat(np.arange(len(chosen), dtype=np.int32), np.diff(offsets))
+        self.take(labels[np.argsort(members, kind="stable")])
         return ended
 
     def _known(
         self, generation: ColumnGeneration, per_record: float
     ) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
-        """Of the groups the proof knows that a better partition can have, those of the least
-        excess: so many for each record.
+        """Of the known groups that a better partition can have, so many for each record.
 
-        And whether these are all.
+        Those of the least excess; and whether these are all.
         """
         excess = generation.excess(generation.best, generation.best_cuts)
         possible = np.flatnonzero(excess <= self.gap / self.proof.unit)
         order = possible[np.argsort(excess[possible], kind="stable")]
         chosen = np.sort(order[: int(per_record * len(self.labels))])
-        return select_groups(generation.master.members, generation.master.offsets, chosen), len(
-            chosen
-        ) == len(possible)
-
-    def _distinct(
-        self, members: np.ndarray, offsets: np.ndarray, kept_first: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Without those that come twice or are not allowed; the first `kept_first` groups are kept
-        and lead.
-        """
-        names: set[bytes] = set()
-        kept = []
-        for g in range(len(offsets) - 1):
-            records = members[offsets[g] : offsets[g + 1]]
-            if (name := records.tobytes()) not in names and (
-                g < kept_first or self._accepts(records)
-            ):
-                names.add(name)
-                kept.append(g)
-        return select_groups(members, offsets, np.array(kept, np.int64))
+        groups = select_groups(generation.master.members, generation.master.offsets, chosen)
+        return groups, len(chosen) == len(possible)
 
     def _accepts(self, records: np.ndarray) -> bool:
         accept = self.problem.accept
