@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any
 
-OBJECTS = 200_000  # new ones before Python looks for cycles of them; by default 700
+OBJECTS = 500_000  # new ones before Python looks for cycles of them; by default 700
 # numba imports it, and with it much of scipy, to see whether kernels could multiply matrices
 UNUSED = "scipy.linalg.cython_blas"
 
@@ -43,8 +43,9 @@ def _replace_closed_streams() -> None:
 def _collect_seldom() -> None:
     """Look for cycles of objects seldom, and not at all once everything is done.
 
-    Imports make half a million objects that stay, and Python would go through all of them again and
-    again: a quarter of the processor time of a release of a small table.
+    Imports make nearly half a million objects that stay, and Python would go through all of them
+    again and again: a quarter of the processor time of a release of a small table. So many more
+    must come before it looks that it never does for a small table.
     """
     gc.set_threshold(OBJECTS, 50, 50)
     atexit.register(gc.freeze)
