@@ -135,8 +135,8 @@ class RegionByDistances(Region):
         run_trials(
             trials, warmest, coldest, self._k, self._reach, rng, waiting_times(), self._picks,
             self._warmth, self._near, self._apart, self._masses, self._label, self._slot,
-            self._members, self._sizes, self._totals, self._free, self._counts, *self._old, self._seen,
-            *self._tables,
+            self._members, self._sizes, self._totals, self._free, self._counts, *self._old,
+            self._seen, *self._tables,
         )  # fmt: skip
 
 
@@ -182,8 +182,8 @@ class RegionByMeans(Region):
         by_means.run_trials(
             trials, warmest, coldest, self._k, self._reach, rng, waiting_times(), self._picks,
             self._warmth, self._near, self._points, self._masses, self._label, self._slot,
-            self._members, self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
-            *self._tables,
+            self._members, self._sizes, self._means, self._weights, self._free, self._counts,
+            *self._old, *self._tables,
         )  # fmt: skip
 
 
