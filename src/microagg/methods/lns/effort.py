@@ -71,6 +71,8 @@ def _share_of_k(k: int) -> float:
 
     >>> [round(_share_of_k(k), 3) for k in (2, 5, 8, 10, 20, 40, 160)]
     [1.0, 1.0, 1.36, 1.6, 0.8, 0.5, 0.25]
+    >>> round(_share_of_k(25), 3), round(_share_of_k(26), 3)
+    (0.64, 0.62)
     """
     (first, least), (last, most) = MORE_WORK
     if k <= last:
