@@ -39,6 +39,20 @@ CALLER = (
 )
 
 
+PREPARED = """
+import numpy as np
+from numba.core.registry import cpu_target
+from microagg.kernels import sums
+context = cpu_target.target_context
+prepare = context.refresh
+context.refresh = lambda: (print("compiler prepared"), prepare())
+sums.column_moments(np.arange(6.0).reshape(3, 2))
+assert sums.column_moments.stats.cache_hits, "it was to be compiled before"
+import numba
+print(numba.njit(lambda x: x + 1)(1))
+"""
+
+
 @pytest.fixture
 def _fresh_folder() -> Iterator[None]:
     compiling._cache_folder.cache_clear()
@@ -214,3 +228,13 @@ def test_compiling_each_time_changes_nothing(tmp_path: Path) -> None:
     assert "compiling" in nowhere.err
     assert usual.out == nowhere.out
     assert written == written_again
+
+
+def test_loading_from_the_cache_does_not_prepare_the_compiler(tmp_path: Path) -> None:
+    """What is compiled after that prepares it."""
+    loaded, _, compiled = PREPARED.partition("import numba\n")
+    run("-c", loaded.replace("assert", "# "), folder=tmp_path)  # compiles, if nothing else has
+    assert run("-c", loaded, folder=tmp_path).out == ""
+    lines = run("-c", f"{loaded}import numba\n{compiled}", folder=tmp_path).out.splitlines()
+    assert set(lines[:-1]) == {"compiler prepared"}
+    assert lines[-1] == "2"

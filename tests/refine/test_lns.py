@@ -16,7 +16,7 @@ import pytest
 import plain
 import promised
 from microagg.guarantees.promise import AcceptanceTest, Guarantees
-from microagg.kernels.annealing import WAITING, near_lists
+from microagg.kernels.annealing import near_lists, waiting_times
 from microagg.kernels.blend import blend, costs_by_label
 from microagg.kernels.random import seeded
 from microagg.problem.problem import Problem
@@ -330,8 +330,8 @@ def test_a_search_stopped_while_warm_is_cooled_down(monkeypatch: pytest.MonkeyPa
 
 
 def test_waiting_times_are_logarithms() -> None:
-    expected = [-math.log((i + 0.5) / len(WAITING)) for i in range(len(WAITING))]
-    assert np.allclose(WAITING, expected, rtol=1e-14, atol=1e-15)
+    expected = [-math.log((i + 0.5) / len(waiting_times())) for i in range(len(waiting_times()))]
+    assert np.allclose(waiting_times(), expected, rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.reference

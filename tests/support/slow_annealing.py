@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microagg.kernels.annealing import NEAREST, REBUILDING, WAITING, WAITING_TIMES
+from microagg.kernels.annealing import NEAREST, REBUILDING, WAITING_TIMES, waiting_times
 from microagg.kernels.random import next_integer
 from microagg.refine.lns_regions import RegionByDistances
 
@@ -47,11 +47,12 @@ class SlowTrials:
 
     def run(self, trials: int, warmest: float, coldest: float, rng: np.ndarray) -> None:
         """Make the trials that `run_trials` makes."""
+        waiting = waiting_times()
         for trial in range(trials):
             bits = int(next_integer(rng))
             x = int(self._picks[((bits & 0xFFFFFFFF) * len(self._picks)) >> 32])
             heat = (warmest + (coldest - warmest) * (trial / trials)) * self._warmth[x]
-            limit = heat * WAITING[(bits >> 32) & (WAITING_TIMES - 1)]
+            limit = heat * waiting[(bits >> 32) & (WAITING_TIMES - 1)]
             if (bits >> 44) & 1023 < REBUILDING:
                 changed = self._dissolved(x, limit) if bits >> 63 else self._founded(x)
             else:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from microagg.cli import documents, show, show_plans, terminal
+from microagg.cli import documents, show, terminal
 from microagg.cli.app import answer, is_output_closed
 from microagg.errors import InputError, MicroaggError
 from microagg.files.stores.locations import Url, parse_location
@@ -102,6 +102,7 @@ def dry_run_of(
     source: Path, local_target: str | Path, settings: Settings, options: AnonymizeOptions
 ) -> None:
     """Show what a release would be, without making it."""
+    from microagg.cli import show_plans
     from microagg.pipeline.dry_run import dry_run_file
 
     _check_places(source, options)

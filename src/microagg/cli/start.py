@@ -7,8 +7,11 @@ import gc
 import importlib.abc
 import os
 import sys
+from typing import Any
 
-OBJECTS = 50_000  # new ones before Python looks for cycles of them; by default 700
+OBJECTS = 500_000  # new ones before Python looks for cycles of them; by default 700
+# numba imports it, and with it much of scipy, to see whether kernels could multiply matrices
+UNUSED = "scipy.linalg.cython_blas"
 
 
 class _WithoutPandas(importlib.abc.MetaPathFinder):
@@ -40,8 +43,9 @@ def _replace_closed_streams() -> None:
 def _collect_seldom() -> None:
     """Look for cycles of objects seldom, and not at all once everything is done.
 
-    Imports make half a million objects that stay, and Python would go through all of them again and
-    again: a quarter of the processor time of a release of a small table.
+    Imports make nearly half a million objects that stay, and Python would go through all of them
+    again and again: a quarter of the processor time of a release of a small table. So many more
+    must come before it looks that it never does for a small table.
     """
     gc.set_threshold(OBJECTS, 50, 50)
     atexit.register(gc.freeze)
@@ -52,11 +56,14 @@ def start() -> None:
     imported.
 
     No table here is a pandas one, and Arrow would import pandas at its first use: half a second and
-    40 MB. Arrow's own pool keeps more memory than the system's.
+    40 MB. No kernel multiplies matrices, so numba need not import scipy where it is installed.
+    Arrow's own pool keeps more memory than the system's.
     """
     _replace_closed_streams()
     _collect_seldom()
     sys.meta_path.insert(0, _WithoutPandas())
+    hidden: dict[str, Any] = {UNUSED: None}  # such an entry makes an import fail at once
+    sys.modules.update(hidden)
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from microagg.cli.commands import main
 

@@ -17,6 +17,7 @@ A trial that makes the loss larger by c is accepted with probability exp(-c / T)
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -34,7 +35,8 @@ NEAREST = 8  # near records whose groups a member of a dissolved group may join
 WAITING_TIMES = 4096
 
 
-def _waiting_times() -> np.ndarray:
+@functools.cache
+def waiting_times() -> np.ndarray:
     """-log((i + 1/2) / 4096), in nothing but + - * /, so that it is the same everywhere."""
     log_2 = 2.0 * sum((1.0 / 3.0) ** t / t for t in range(61, 0, -2))
     values = []
@@ -44,9 +46,6 @@ def _waiting_times() -> np.ndarray:
         series = 2.0 * sum(ratio**t / t for t in range(61, 0, -2))
         values.append(-(exponent * log_2 + series))
     return np.array(values)
-
-
-WAITING = _waiting_times()
 
 
 @kernel

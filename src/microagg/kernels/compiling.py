@@ -24,6 +24,7 @@ from typing import Any
 
 import numba
 from numba.core import caching, config, event
+from numba.core.runtime.nrt import rtsys
 
 from microagg.kernels import precompile
 
@@ -188,7 +189,7 @@ class _StampedCache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         compiled = None
         try:
-            compiled = super().load_overload(sig, target_context)
+            compiled = self._load(sig, target_context)
         except (
             Exception
         ):  # whatever is wrong with a cache file (it may be cut short), compiling anew mends it
@@ -198,8 +199,19 @@ class _StampedCache(caching.FunctionCache):
             _announce_first()
             if precompile.wait_for(self._py_func, sig):
                 with contextlib.suppress(Exception):
-                    compiled = super().load_overload(sig, target_context)
+                    compiled = self._load(sig, target_context)
         return compiled
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """Load compiled code without what only compiling needs.
+
+        Numba prepares its compiler before it looks into a cache: a tenth of a second, and more
+        where scipy is installed, which it then imports. Compiled code needs the memory of arrays
+        and nothing else; whatever is compiled later prepares the compiler then.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(

@@ -12,11 +12,11 @@ from microagg.guarantees.promise import tables_for
 from microagg.kernels import annealing_by_means as by_means
 from microagg.kernels import sums
 from microagg.kernels.annealing import (
-    WAITING,
     distances_of_pairs,
     fill_tables,
     near_lists,
     run_trials,
+    waiting_times,
 )
 from microagg.kernels.blocks import kd_order
 from microagg.problem.problem import Problem
@@ -133,10 +133,10 @@ class RegionByDistances(Region):
         never entered.
         """
         run_trials(
-            trials, warmest, coldest, self._k, self._reach, rng, WAITING, self._picks, self._warmth,
-            self._near, self._apart, self._masses, self._label, self._slot, self._members,
-            self._sizes, self._totals, self._free, self._counts, *self._old, self._seen,
-            *self._tables,
+            trials, warmest, coldest, self._k, self._reach, rng, waiting_times(), self._picks,
+            self._warmth, self._near, self._apart, self._masses, self._label, self._slot,
+            self._members, self._sizes, self._totals, self._free, self._counts, *self._old,
+            self._seen, *self._tables,
         )  # fmt: skip
 
 
@@ -180,10 +180,10 @@ class RegionByMeans(Region):
         never entered.
         """
         by_means.run_trials(
-            trials, warmest, coldest, self._k, self._reach, rng, WAITING, self._picks, self._warmth,
-            self._near, self._points, self._masses, self._label, self._slot, self._members,
-            self._sizes, self._means, self._weights, self._free, self._counts, *self._old,
-            *self._tables,
+            trials, warmest, coldest, self._k, self._reach, rng, waiting_times(), self._picks,
+            self._warmth, self._near, self._points, self._masses, self._label, self._slot,
+            self._members, self._sizes, self._means, self._weights, self._free, self._counts,
+            *self._old, *self._tables,
         )  # fmt: skip
 
 

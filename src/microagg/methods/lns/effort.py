@@ -20,7 +20,9 @@ THOROUGH = 10  # times as much as balanced
 # a thousand records up to ten thousand at k <= 5, a quarter of that for each further thousand, and
 # half of that beyond a hundred thousand.
 BALANCED = ((10_000, 100), (100_000, 25), (None, 12))
-LARGEST_K = 10  # a step takes longer the larger k is: beyond this one, fewer of them, by its root
+# With k = 10 it may take two seconds: (k, how much more of it); in between in proportion.
+MORE_WORK = ((5, 1.0), (10, 1.6))
+LARGEST_K = 10  # a step takes longer the larger k is: beyond this one, fewer of them
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,29 @@ def default_work(n: int, k: int, effort: str | float, whole: int | None = None) 
 
     >>> default_work(1000, 5, "balanced").steps, default_work(20_000, 5, "balanced").steps
     (100000, 1250000)
-    >>> default_work(1000, 40, "balanced").steps
-    50000
+    >>> default_work(1000, 10, "balanced").steps, default_work(1000, 40, "balanced").steps
+    (160000, 50000)
     """
     whole, balanced, counted = whole or n, 0.0, 0
     for limit, steps in BALANCED:
         up_to = whole if limit is None else min(whole, limit)
         balanced += steps * max(0, up_to - counted)
         counted = max(counted, up_to)
-    balanced *= min(1.0, math.sqrt(LARGEST_K / k))
-    return _work(n, effort, max(1, int(balanced * n / whole)))
+    return _work(n, effort, max(1, int(balanced * _share_of_k(k) * n / whole)))
+
+
+def _share_of_k(k: int) -> float:
+    """Return how much of the work at k = 5 there is at this k.
+
+    >>> [round(_share_of_k(k), 3) for k in (2, 5, 8, 10, 20, 40, 160)]
+    [1.0, 1.0, 1.36, 1.6, 0.8, 0.5, 0.25]
+    >>> round(_share_of_k(25), 3), round(_share_of_k(26), 3)
+    (0.64, 0.62)
+    """
+    (first, least), (last, most) = MORE_WORK
+    if k <= last:
+        return least + (most - least) * max(0, k - first) / (last - first)
+    return max(math.sqrt(LARGEST_K / k), most * LARGEST_K / k)
 
 
 def searching_while_proving(n: int) -> Work:
