@@ -73,13 +73,13 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, dict[str, Any]]]:
 
 def figures() -> dict[str, dict[int, list[float]]]:
     """Return the figures of all releases by measure and k."""
-    found: dict[str, dict[int, list[float]]] = {}
+    collected: dict[str, dict[int, list[float]]] = {}
     for _, table, settings in tables():
         for k in KS:
             release = ma.anonymize(table, k=k, effort="quick", seed=1, **settings)
             for measure, figure in release.figures:
-                found.setdefault(measure.name, {}).setdefault(k, []).append(figure.value)
-    return found
+                collected.setdefault(measure.name, {}).setdefault(k, []).append(figure.value)
+    return collected
 
 
 def quartiles(values: list[float]) -> tuple[float, float]:
@@ -88,11 +88,11 @@ def quartiles(values: list[float]) -> tuple[float, float]:
     return float(f"{first:.3g}"), float(f"{third:.3g}")
 
 
-def page(found: dict[str, dict[int, list[float]]]) -> str:
+def page(collected: dict[str, dict[int, list[float]]]) -> str:
     """Return the module as text."""
     lines = []
-    for name in sorted(set(found) - LEFT_OUT):
-        ranges = {k: values for k, values in found[name].items() if len(values) >= LEAST}
+    for name in sorted(set(collected) - LEFT_OUT):
+        ranges = {k: values for k, values in collected[name].items() if len(values) >= LEAST}
         if ranges:
             rows = [f"        {k}: {quartiles(values)!r}," for k, values in ranges.items()]
             lines += [f'    "{name}": {{', *rows, "    },"]

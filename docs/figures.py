@@ -116,10 +116,10 @@ def draw_before_and_after(path: Path) -> None:
     before, release = scope["people"], scope["release"]
     order = sorted(range(len(before)), key=lambda i: (release.labels[i], i))
     with blank_figure((9.0, 3.2), {"font.size": 10.0}) as figure:
-        for place, (title, table) in enumerate(
+        for index, (title, table) in enumerate(
             (("before", before), ("after, k = 3", release.table))
         ):
-            axes = figure.add_axes((0.01 + 0.54 * place, 0.02, 0.44, 0.9))
+            axes = figure.add_axes((0.01 + 0.54 * index, 0.02, 0.44, 0.9))
             axes.set_axis_off()
             axes.set_title(title, fontsize=12, weight="bold")
             names, quasi = list(table.columns), set(release.settings.quasi)

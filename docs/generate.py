@@ -69,7 +69,7 @@ WORDS: list[tuple[Any, str]] = [
 
 
 def reading_back(path: Path) -> dict[str, Any]:
-    """What is known about a file that was just written."""
+    """Return the options that read back a file that was just written."""
     return dict(format_of(path).read_back)
 
 
@@ -81,13 +81,13 @@ def methods_table() -> str:
     """The registry as a Markdown table, after a sentence on the groups of those that form larger
     ones than others.
     """
-    found = [method for _, members in by_family(methods()) for method in members]
+    listed = [method for _, members in by_family(methods()) for method in members]
     usual = {k: 2 * k - 1 for k in (3, 10)}
     others = [
         f"`{method.name}` ({largest} for k = 10)"
         if (largest := method.largest_group(10, 10_000))
         else f"`{method.name}` (no bound)"
-        for method in found
+        for method in listed
         if any(method.largest_group(k, 10_000) != most for k, most in usual.items())
     ]
     lines = [
@@ -96,7 +96,7 @@ def methods_table() -> str:
         "| method | what it does | good for | parameters | source |",
         "|---|---|---|---|---|",
     ]
-    for method in found:
+    for method in listed:
         parameters = "; ".join(
             f"`{p.name}={p.default}` ({p.describes.replace(' | ', ', ')})"
             for p in method.parameters
@@ -118,7 +118,7 @@ def six_methods() -> str:
 
 
 def formats_table() -> str:
-    """What each format can hold, as a Markdown table: found out by writing and reading."""
+    """Return a Markdown table of what each format can hold, from writing and reading."""
     lines = [
         f"| format | endings | {' | '.join(PROBES)} |",
         f"|---|---|{'---|' * len(PROBES)}",
@@ -137,7 +137,7 @@ def formats_table() -> str:
 
 
 def labels_table() -> str:
-    """Which labels each format can hold, as a Markdown table: found out by writing and reading."""
+    """Return a Markdown table of the labels that each format can hold, from writing and reading."""
     lines = [
         f"| format | endings | {' | '.join(LABELS)} |",
         f"|---|---|{'---|' * len(LABELS)}",
@@ -155,7 +155,7 @@ def labels_table() -> str:
 
 
 def _comes_back_labelled(column: pa.Array, labels: Labels, path: Path) -> str:
-    """Whether labels are in the file itself, in the same codes or in others, or in the file
+    """Tell whether labels are in the file itself, in the same codes or in others, or in the file
     beside.
     """
     table = with_labels(
@@ -163,39 +163,51 @@ def _comes_back_labelled(column: pa.Array, labels: Labels, path: Path) -> str:
     )
     write_table(table, path)
     format = format_of(path)
-    found = labels_of(format.read(path, **reading_back(path)).schema.field("probe"))
+    returned = labels_of(format.read(path, **reading_back(path)).schema.field("probe"))
     if labels_beside(table, format):
         return "beside"
-    told = (found.label, sorted(found.values.values()), found.measure, len(found.missing))
-    if told != (labels.label, sorted(labels.values.values()), labels.measure, len(labels.missing)):
+    attributes = (
+        returned.label,
+        sorted(returned.values.values()),
+        returned.measure,
+        len(returned.missing),
+    )
+    if attributes != (
+        labels.label,
+        sorted(labels.values.values()),
+        labels.measure,
+        len(labels.missing),
+    ):
         return "lost"
-    return "yes" if found.missing == labels.missing else "as .a to .z"
+    return "yes" if returned.missing == labels.missing else "as .a to .z"
 
 
 def _comes_back(column: pa.Array, path: Path) -> str:
-    """What a file makes of a column."""
+    """Tell what becomes of a column in a file."""
     table = pa.table({"number": range(len(column)), "probe": column})
     try:
         write_table(table, path)
     except InputError:
         return "no"
-    found = read_table(path, **reading_back(path)).column("probe")
-    if found.type == column.type or found.type in ALIKE.get(column.type, ()):
-        return "yes" if found.to_pylist() == column.to_pylist() else _what_is_lost(found, column)
-    return next(word for is_one, word in WORDS if is_one(found.type))
+    returned = read_table(path, **reading_back(path)).column("probe")
+    if returned.type == column.type or returned.type in ALIKE.get(column.type, ()):
+        return (
+            "yes" if returned.to_pylist() == column.to_pylist() else _what_is_lost(returned, column)
+        )
+    return next(word for is_one, word in WORDS if is_one(returned.type))
 
 
-def _what_is_lost(found: pa.ChunkedArray, column: pa.Array) -> str:
-    return "one becomes the other" if found.null_count != column.null_count else "shortened"
+def _what_is_lost(returned: pa.ChunkedArray, column: pa.Array) -> str:
+    return "one becomes the other" if returned.null_count != column.null_count else "shortened"
 
 
 def options_table() -> str:
-    """What can be said about files to be read and written, as a Markdown table."""
+    """Return a Markdown table of the options for reading and writing files."""
     lines = ["| command line | Python | what it says | |", "|---|---|---|---|"]
     for setting, names in option_names().items():
-        said = reading_options() if setting == "reading" else writing_options()
+        options = reading_options() if setting == "reading" else writing_options()
         for option, name in names.items():
-            declared = said[name]
+            declared = options[name]
             takes = getattr(declared, "describes", "").replace(" | ", ", ")
             takes = ", ".join(declared.choices) if isinstance(declared, Choice) else takes
             takes = takes.replace("|", "\\|")

@@ -76,7 +76,7 @@ def figures_of(points: np.ndarray, confidential: np.ndarray, labels: np.ndarray)
 
 
 def found_in_mixtures() -> str:
-    """How often each index finds the number of clusters."""
+    """Count how often each index finds the number of clusters."""
     lines = ["| mixtures | " + " | ".join(INDICES) + " |", "|---|" + "---|" * len(INDICES)]
     for name, kind in MIXTURES.items():
         right = dict.fromkeys(INDICES, 0)
@@ -119,8 +119,8 @@ def at_the_same_k(name: str) -> tuple[str, int, int, int]:
 
 
 def _higher_at_the_same_size(run: Figures, points: np.ndarray, confidential: np.ndarray) -> bool:
-    """Whether both figures are higher than those of MDAV with groups as large as the smallest
-    here.
+    """Return True if both figures are higher than those of MDAV with groups as large as the
+    smallest here.
     """
     plain = figures_of(points, confidential, ma.partition(points, run.smallest, "mdav"))
     return run.sse_i > plain.sse_i and run.il > plain.il
@@ -142,7 +142,7 @@ def in_each_part(name: str) -> tuple[str, str, int, int]:
     ]
     for number, records in enumerate(records_by_label(parts), start=1):
         classes = classes_in.of(records, rng)
-        own, secret = (
+        quasi, secret = (
             np.ascontiguousarray(points[records]),
             np.ascontiguousarray(confidential[records]),
         )
@@ -150,13 +150,13 @@ def in_each_part(name: str) -> tuple[str, str, int, int]:
         for count in PER_CLASS:
             if np.bincount(classes).min() < 2 * count:
                 continue
-            diverse = figures_of(own, secret, diverse_groups(own, classes, 2, count))
+            diverse = figures_of(quasi, secret, diverse_groups(quasi, classes, 2, count))
             labels = (
-                ma.partition(own, count, "mdav")
+                ma.partition(quasi, count, "mdav")
                 if count > 1
-                else np.arange(len(own), dtype=np.int32)
+                else np.arange(len(quasi), dtype=np.int32)
             )
-            plain = figures_of(own, secret, labels)
+            plain = figures_of(quasi, secret, labels)
             held, rows = held + (diverse.sse_i > plain.sse_i and diverse.il > plain.il), rows + 1
             lines.append(f"| {number} | {count} | {beside(diverse, plain)} |")
     return "; ".join(sizes), "\n".join(lines), held, rows
@@ -202,10 +202,10 @@ def made_tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Census as the paper takes it, and three made tables: points and what is confidential."""
     rng = np.random.default_rng(0)
     centres = 6.0 * rng.normal(size=(5, 3))
-    place = rng.integers(0, 5, 1000)
-    clustered = centres[place] + rng.normal(size=(1000, 3))
+    cluster = rng.integers(0, 5, 1000)
+    clustered = centres[cluster] + rng.normal(size=(1000, 3))
     ill = rng.choice(["none", "flu", "cancer", "heart"], 1000, p=[0.4, 0.3, 0.2, 0.1])
-    ill[place == 0] = "none"
+    ill[cluster == 0] = "none"
     cloud = rng.normal(size=(1000, 4))
     skewed = rng.choice(["none", "flu", "cancer"], 1000, p=[0.8, 0.17, 0.03])
     tied = np.where(cloud[:, 0] + 0.5 * rng.normal(size=1000) > 0.5, "rich", "poor")
@@ -223,8 +223,10 @@ def beside_l_2() -> str:
     for name, (points, confidential) in made_tables().items():
         for k in (3, 10):
             cells = [name, str(k)]
-            for method, asked in (("hm-pfsom", {}), ("hybrid", {"l": 2}), ("auto", {"l": 2})):
-                labels = ma.partition(points, k, method, confidential=confidential, seed=0, **asked)
+            for method, options in (("hm-pfsom", {}), ("hybrid", {"l": 2}), ("auto", {"l": 2})):
+                labels = ma.partition(
+                    points, k, method, confidential=confidential, seed=0, **options
+                )
                 columns = confidential.reshape(len(points), -1)
                 fewest = min(
                     len(set(columns[labels == g, j].tolist()))
@@ -253,7 +255,7 @@ def document() -> str:
     parts = [INTRODUCTION.format(mixtures=found_in_mixtures(), beside=beside_l_2())]
     for name in DATA:
         table, held, held_at_size, runs = at_the_same_k(name)
-        sizes, own, held_in_parts, rows = in_each_part(name)
+        sizes, table_in_parts, held_in_parts, rows = in_each_part(name)
         theirs, higher, dearer, printed_rows = printed(name)
         parts.append(
             PER_DATA_SET.format(
@@ -263,7 +265,7 @@ def document() -> str:
                 held_at_size=held_at_size,
                 runs=runs,
                 sizes=sizes,
-                own=own,
+                own=table_in_parts,
                 held_in_parts=held_in_parts,
                 rows=rows,
                 theirs=theirs,

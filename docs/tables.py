@@ -52,7 +52,7 @@ Coded = dict[str, list[tuple[np.ndarray, np.ndarray]]]
 
 @dataclass(frozen=True)
 class Kept:
-    """What generalisation leaves of a table."""
+    """Figures of a table after generalisation."""
 
     left_out: float
     """Records in percent."""
@@ -90,7 +90,7 @@ def changed_cells(release: ma.Release) -> float:
 
 
 def row_of_adult(table: pd.DataFrame, k: int, effort: str, scale: str) -> str:
-    """What one release of Adult loses, as cells of a table."""
+    """Return the loss of one release of Adult, as cells of a table."""
     release = protected(table, k, effort, scale)
     loss = release.loss
     return (
@@ -124,8 +124,8 @@ def of_adult(table: pd.DataFrame, state: Path | None, finished_only: bool) -> st
     absent = [
         f"k = {k} {effort} {scale}" for k, effort, scale in cells if (k, effort, scale) not in rows
     ]
-    told = f"\n\nNot measured: {', '.join(absent)}." if absent else ""
-    return "\n".join([*lines, *(rows[cell] for cell in cells if cell in rows)]) + told
+    note = f"\n\nNot measured: {', '.join(absent)}." if absent else ""
+    return "\n".join([*lines, *(rows[cell] for cell in cells if cell in rows)]) + note
 
 
 @functools.cache
@@ -141,23 +141,23 @@ def coded(table: pd.DataFrame) -> Coded:
     """Each column on each level of its hierarchy: a number for each record, and the share of the
     other values it stands for.
     """
-    found: Coded = {}
+    result: Coded = {}
     for name in QUASI:
         paths = levels_of(name)
         values = table[name].astype(str)
         present = sorted(set(values))
-        found[name] = []
+        result[name] = []
         for level in range(len(paths[present[0]])):
             ancestors = {value: paths[value][level] for value in present}
             widths = pd.Series(ancestors).value_counts()
             numbers, names = pd.factorize(np.array([ancestors[value] for value in values], object))
-            shares = np.array([(widths[each] - 1) / max(len(present) - 1, 1) for each in names])
-            found[name].append((numbers, shares[numbers]))
-    return found
+            shares = np.array([(widths[label] - 1) / max(len(present) - 1, 1) for label in names])
+            result[name].append((numbers, shares[numbers]))
+    return result
 
 
 def class_sizes(columns: Coded, levels: Sequence[int]) -> np.ndarray:
-    """How many records share what each record has on these levels."""
+    """Count how many records share what each record has on these levels."""
     key = np.zeros(len(columns[QUASI[0]][0][0]), np.int64)
     for name, level in zip(QUASI, levels, strict=True):
         numbers = columns[name][level][0]
@@ -167,7 +167,7 @@ def class_sizes(columns: Coded, levels: Sequence[int]) -> np.ndarray:
 
 
 def kept_by(columns: Coded, levels: Sequence[int], stays: np.ndarray) -> Kept:
-    """What is left with these levels of the records that stay."""
+    """Return the figures of these levels for the records that stay."""
     share = float(stays.mean())
     taken = list(zip(QUASI, levels, strict=True))
     unchanged = {name: 100.0 * share * (level == 0) for name, level in taken}
@@ -178,19 +178,19 @@ def kept_by(columns: Coded, levels: Sequence[int], stays: np.ndarray) -> Kept:
 def generalisations(table: pd.DataFrame) -> dict[int, list[Kept]]:
     """For each k: what keeps the most cells, and what loses the least detail."""
     columns = coded(table)
-    found: dict[int, list[Kept]] = {k: [] for k in KS}
+    all_kept: dict[int, list[Kept]] = {k: [] for k in KS}
     for levels in itertools.product(*(range(len(columns[name])) for name in QUASI)):
         sizes = class_sizes(columns, levels)
         for k in KS:
             stays = sizes >= k
             if 1.0 - stays.mean() <= LEFT_OUT:
-                found[k].append(kept_by(columns, levels, stays))
+                all_kept[k].append(kept_by(columns, levels, stays))
     return {
         k: [
             max(all_of_k, key=lambda kept: (sum(kept.unchanged.values()), -kept.detail)),
             min(all_of_k, key=lambda kept: kept.detail),
         ]
-        for k, all_of_k in found.items()
+        for k, all_of_k in all_kept.items()
     }
 
 

@@ -59,19 +59,23 @@ def curves(state: Path | None = None) -> dict[str, Comparison]:
     }
 
 
-def draw(found: dict[str, Comparison]) -> None:
+def draw(comparisons: dict[str, Comparison]) -> None:
     """A column of panels for each data set: loss above, risk below."""
     figure, panels = pyplot.subplots(
-        2, len(found), figsize=(11.0, 6.6), sharex=True, layout="constrained"
+        2, len(comparisons), figsize=(11.0, 6.6), sharex=True, layout="constrained"
     )
-    for column, (name, comparison) in enumerate(found.items()):
+    for column, (name, comparison) in enumerate(comparisons.items()):
         for row, (measure, title) in enumerate(MEASURES.items()):
             axes = panels[row, column]
             for method, colour in METHODS.items():
-                own = [entry for entry in comparison.rows if entry.method == method]
-                values = [entry.figures[measure] for entry in own]
+                entries = [entry for entry in comparison.rows if entry.method == method]
+                values = [entry.figures[measure] for entry in entries]
                 axes.plot(
-                    [entry.k for entry in own], values, color=colour, linewidth=1.8, label=method
+                    [entry.k for entry in entries],
+                    values,
+                    color=colour,
+                    linewidth=1.8,
+                    label=method,
                 )
             axes.set_ylim(bottom=0.0)
             axes.grid(color="#dddddd", linewidth=0.6)

@@ -1,4 +1,4 @@
-"""What all tests share: the reference data, and the order (fast first, slow last)."""
+"""Fixtures and hooks of all tests: the reference data, and the order (fast first, slow last)."""
 
 from __future__ import annotations
 

@@ -104,10 +104,10 @@ def test_the_readme_has_six_of_them() -> None:
 
 def test_the_first_screen_prints_what_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    code, said = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, re.DOTALL)[0]
+    code, output = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, re.DOTALL)[0]
     scope: dict[str, Any] = {}
     exec(code, scope)
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == output
     assert ma.check(scope["release"].table, ["age", "town", "income"], k=3).holds
     assert len(readme.splitlines()) <= 140, "what does not fit goes to docs/guide.md"
     first_screen = readme.splitlines()[:70]

@@ -1,4 +1,4 @@
-"""What is logged under the name microagg: steps, numbers and seconds, never a value of the data."""
+"""Messages logged under the name microagg: steps, numbers and seconds, no value of the data."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def runs(folder: Path) -> list[Callable[[], object]]:
 def test_no_value_of_the_data_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="microagg")
     failed = 0
-    for each in runs(tmp_path):
+    for action in runs(tmp_path):
         try:
-            each()
+            action()
         except ma.MicroaggError:
             failed += 1
     assert failed == 3
@@ -77,7 +77,8 @@ def test_nothing_is_said_unless_somebody_listens(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "")
     assert done.err == ""
     assert any(
-        isinstance(each, logging.NullHandler) for each in logging.getLogger("microagg").handlers
+        isinstance(handler, logging.NullHandler)
+        for handler in logging.getLogger("microagg").handlers
     )
 
 

@@ -53,4 +53,4 @@ def test_the_demo_installs_the_core_only() -> None:
     assert re.search(r"^\.venv-demo/$", (ROOT / ".gitignore").read_text("utf-8"), re.MULTILINE)
     assert "$(DEMO)" in makefile[makefile.index("\nclean:") :]
     core = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    assert not [each for each in core if each.startswith(OF_EXTRAS)]
+    assert not [requirement for requirement in core if requirement.startswith(OF_EXTRAS)]

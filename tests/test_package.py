@@ -109,7 +109,7 @@ def core(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def _ran(*command: str | Path, folder: Path | None = None) -> str:
     done = subprocess.run(
-        [str(each) for each in command],
+        [str(argument) for argument in command],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -165,8 +165,8 @@ def test_the_sdist_can_be_built_and_tested_from(built: dict[str, Path]) -> None:
 
 @pytest.mark.slow
 def test_twine_has_nothing_to_say(built: dict[str, Path]) -> None:
-    said = _ran(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.values())
-    assert said.count("PASSED") == 2, said
+    output = _ran(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.values())
+    assert output.count("PASSED") == 2, output
 
 
 @pytest.mark.slow
@@ -174,20 +174,20 @@ def test_the_core_alone_protects_csv_and_parquet(core: Path, tmp_path: Path) -> 
     rows = "\n".join(f"{20 + i % 40},{1000 + 37 * i},{'ab'[i % 2]}" for i in range(60))
     (tmp_path / "survey.csv").write_text(f"age,income,town\n{rows}\n")
     microagg = core.parent / "microagg"
-    asked = ("--k", "3", "--quasi", "age,income,town", "--effort", "quick", "--seed", "1")
-    _ran(microagg, "anonymize", "survey.csv", "out.csv", *asked, folder=tmp_path)
-    _ran(microagg, "anonymize", "survey.csv", "out.parquet", *asked, folder=tmp_path)
+    arguments = ("--k", "3", "--quasi", "age,income,town", "--effort", "quick", "--seed", "1")
+    _ran(microagg, "anonymize", "survey.csv", "out.csv", *arguments, folder=tmp_path)
+    _ran(microagg, "anonymize", "survey.csv", "out.parquet", *arguments, folder=tmp_path)
     for name in ("out.csv", "out.parquet"):
         _ran(microagg, "check", name, "--k", "3", "--quasi", "age,income,town", folder=tmp_path)
-    _ran(microagg, "anonymize", "out.parquet", "again.csv", *asked, folder=tmp_path)
-    said = _ran(
+    _ran(microagg, "anonymize", "out.parquet", "again.csv", *arguments, folder=tmp_path)
+    output = _ran(
         core,
         "-c",
         "import microagg; print(microagg.__version__, microagg.__file__)",
         folder=tmp_path,
     )
-    version, _, place = said.strip().partition(" ")
-    assert place.startswith(str(core.parent.parent)), "not the one of this folder"
+    version, _, path = output.strip().partition(" ")
+    assert path.startswith(str(core.parent.parent)), "not the one of this folder"
     assert f"-{version}-" in next(
         iter(core.parent.parent.glob("lib/*/site-packages/microagg-*"))
     ).name.replace(".dist", "-")
@@ -195,10 +195,10 @@ def test_the_core_alone_protects_csv_and_parquet(core: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_what_is_declared_is_enough(core: Path) -> None:
-    said = _ran(
+    output = _ran(
         sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", core, "check"
     )
-    assert "No broken requirements found" in said
+    assert "No broken requirements found" in output
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_the_absence_of_every_extra_is_a_sentence(core: Path, tmp_path: Path) ->
 def test_a_type_checker_knows_what_comes_out(core: Path, tmp_path: Path) -> None:
     (tmp_path / "used.py").write_text(USED)
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
-    said = json.loads(
+    report = json.loads(
         _ran(
             sys.executable,
             "-m",
@@ -226,11 +226,13 @@ def test_a_type_checker_knows_what_comes_out(core: Path, tmp_path: Path) -> None
             folder=tmp_path,
         )
     )
-    found = [
-        each["message"] for each in said["generalDiagnostics"] if each["severity"] == "information"
+    messages = [
+        diagnostic["message"]
+        for diagnostic in report["generalDiagnostics"]
+        if diagnostic["severity"] == "information"
     ]
-    assert len(found) == len(REVEALED), said["generalDiagnostics"]
-    for message, expected in zip(found, REVEALED, strict=True):
+    assert len(messages) == len(REVEALED), report["generalDiagnostics"]
+    for message, expected in zip(messages, REVEALED, strict=True):
         # of libraries that have no types, or are not there
         if expected in ("Table", "Microaggregator"):
             continue
@@ -249,8 +251,8 @@ def test_every_interpreter_of_this_machine_imports_it(
     )
     python = tmp_path / "venv" / "bin" / "python"
     fresh.install(python, built["wheel"])
-    (place,) = (tmp_path / "venv").glob("lib/*/site-packages/microagg")
-    _ran(python, "-W", "error", "-m", "compileall", "-q", "-f", place)
+    (package,) = (tmp_path / "venv").glob("lib/*/site-packages/microagg")
+    _ran(python, "-W", "error", "-m", "compileall", "-q", "-f", package)
     code = "import sys, microagg; print(*sys.version_info[:2], sep='.'); dir(microagg)"
     assert _ran(python, "-W", "error", "-c", code, folder=tmp_path).strip() == version
 
@@ -286,8 +288,10 @@ def test_the_lowest_versions_are_those_declared() -> None:
     from lowest import lowest
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    told = lowest(project)
-    assert all(each.count("==") == 1 for each in told)
-    for each in project["dependencies"]:
-        assert each.replace(">=", "==") in told
-    assert not any(each.startswith(("pytest", "ruff", "microagg")) for each in told)
+    requirements = lowest(project)
+    assert all(requirement.count("==") == 1 for requirement in requirements)
+    for requirement in project["dependencies"]:
+        assert requirement.replace(">=", "==") in requirements
+    assert not any(
+        requirement.startswith(("pytest", "ruff", "microagg")) for requirement in requirements
+    )

@@ -99,7 +99,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def sentences() -> list[tuple[str, str]]:
-    return [(place, " ".join(text.split()).lower()) for place, text in texts()]
+    return [(line, " ".join(text.split()).lower()) for line, text in texts()]
 
 
 def test_all_of_the_source_is_read(sentences: list[tuple[str, str]]) -> None:
@@ -113,9 +113,9 @@ def test_all_of_the_source_is_read(sentences: list[tuple[str, str]]) -> None:
 def test_no_sentence_that_had_to_be_read_twice(
     words: str, sentences: list[tuple[str, str]]
 ) -> None:
-    found = [
-        f"{place}: {text}"
-        for place, text in sentences
+    matches = [
+        f"{line}: {text}"
+        for line, text in sentences
         if re.search(rf"(?<!\w){re.escape(words.lower())}(?!\w)", text) and text not in ALLOWED
     ]
-    assert not found
+    assert not matches

@@ -87,9 +87,9 @@ def test_public_names_are_documented(name: str) -> None:
     if not isinstance(item, type):
         assert not list(problems_of(name, item, expected_of(item)))
         return
-    found = sections(item.__doc__ or "")
-    assert "Examples" in found or issubclass(item, Exception)
-    assert issubclass(item, Exception) or {"Attributes", "Parameters"} & set(found)
+    headings = sections(item.__doc__ or "")
+    assert "Examples" in headings or issubclass(item, Exception)
+    assert issubclass(item, Exception) or {"Attributes", "Parameters"} & set(headings)
     problems = [
         problem
         for method, function in methods_of(item)

@@ -28,7 +28,7 @@ HEAVY = (
 
 
 def python(code: str, folder: Path) -> str:
-    """What a fresh interpreter prints."""
+    """Return what a fresh interpreter prints."""
     done = run("-c", code, folder=folder)
     assert done.code == 0, done.err
     return done.out.strip()
@@ -127,18 +127,20 @@ def test_errors_have_their_exit_codes() -> None:
 
 @pytest.mark.parametrize("name", ma.__all__)
 def test_every_public_name_has_a_type(name: str) -> None:
-    """What a type checker is told: each parameter and what comes back, also of the public methods
-    of classes.
+    """A type checker knows the type of each parameter and what comes back, also of the public
+    methods of classes.
     """
     thing = getattr(ma, name)
     if inspect.isclass(thing):
-        own = [
-            each
-            for key, each in vars(thing).items()
+        members = [
+            member
+            for key, member in vars(thing).items()
             if not key.startswith("_") or key == "__init__"
         ]
-        functions = [getattr(each, "fget", None) or getattr(each, "func", each) for each in own]
-        functions = [each for each in functions if inspect.isfunction(each)]
+        functions = [
+            getattr(member, "fget", None) or getattr(member, "func", member) for member in members
+        ]
+        functions = [member for member in functions if inspect.isfunction(member)]
     else:
         functions = [thing] if inspect.isfunction(thing) else []
     for function in functions:
@@ -171,9 +173,9 @@ def test_every_public_function_has_an_example(name: str) -> None:
 
 def modules() -> list[str]:
     return [
-        found.name
-        for found in pkgutil.walk_packages(ma.__path__, "microagg.")
-        if "__main__" not in found.name
+        module.name
+        for module in pkgutil.walk_packages(ma.__path__, "microagg.")
+        if "__main__" not in module.name
     ]
 
 
@@ -181,9 +183,9 @@ def modules() -> list[str]:
 def test_everything_without_an_underscore_is_documented(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__
-    for own, thing in vars(module).items():
+    for attribute, thing in vars(module).items():
         function = getattr(thing, "py_func", thing)  # what numba wraps
-        if own.startswith("_") or getattr(function, "__module__", None) != name:
+        if attribute.startswith("_") or getattr(function, "__module__", None) != name:
             continue
         if inspect.isfunction(function) or inspect.isclass(function):
-            assert inspect.getdoc(function), f"{name}.{own}"
+            assert inspect.getdoc(function), f"{name}.{attribute}"

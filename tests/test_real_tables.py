@@ -21,12 +21,12 @@ FOLDER = Path(__file__).parent.parent / "benchmarks" / "real_tables"
 
 @pytest.fixture(scope="module")
 def judge() -> ModuleType:
-    found = importlib.util.spec_from_file_location("judge_of_real_tables", FOLDER / "judge.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location("judge_of_real_tables", FOLDER / "judge.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
     return module
 
 

@@ -16,10 +16,19 @@ PARTS = sorted(
     path.name for path in SOURCE.iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))
 )
 """Folders and modules of the source; all of them follow the rules."""
+ROOT = SOURCE.parents[1]
+OTHER_PARTS = sorted(
+    {
+        Path(*path.relative_to(ROOT).parts[:2]).as_posix()
+        for folder in ("benchmarks", "docs", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+)
+"""Folders and modules beside the source; their names and docstrings follow the same rules."""
 
 
-def modules(name: str) -> Iterator[tuple[Path, ast.Module]]:
-    paths = [SOURCE / name] if name.endswith(".py") else sorted((SOURCE / name).rglob("*.py"))
+def modules(name: str, root: Path = SOURCE) -> Iterator[tuple[Path, ast.Module]]:
+    paths = [root / name] if name.endswith(".py") else sorted((root / name).rglob("*.py"))
     for path in paths:
         yield path, ast.parse(path.read_text("utf-8"))
 
@@ -36,9 +45,15 @@ def wrong_names(tree: ast.Module) -> Iterator[str]:
                 yield f"{getattr(node, 'lineno', 1)}: docstring opens with {words[0]}"
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_names_and_docstrings_are_conventional(name: str) -> None:
-    problems = [f"{path}:{text}" for path, tree in modules(name) for text in wrong_names(tree)]
+@pytest.mark.parametrize(
+    ("root", "name"),
+    [*((SOURCE, name) for name in PARTS), *((ROOT, name) for name in OTHER_PARTS)],
+    ids=[*PARTS, *OTHER_PARTS],
+)
+def test_names_and_docstrings_are_conventional(root: Path, name: str) -> None:
+    problems = [
+        f"{path}:{text}" for path, tree in modules(name, root) for text in wrong_names(tree)
+    ]
     assert not problems, "\n".join(problems)
 
 
@@ -50,6 +65,12 @@ def test_tests_mirror_the_folders_of_the_source() -> None:
     )
     assert ours - theirs == {"contract", "fuzz", "golden", "support"}
     assert theirs <= ours
+
+
+def test_tests_benchmarks_and_scripts_are_looked_at() -> None:
+    assert {"benchmarks/scale", "docs/generate.py", "tests/release", "tests/test_style.py"} <= set(
+        OTHER_PARTS
+    )
 
 
 def test_wrong_names_are_noticed() -> None:
@@ -132,8 +153,7 @@ def long_prose(text: str) -> Iterator[int]:
 
 
 def test_lines_of_prose_are_short() -> None:
-    root = SOURCE.parents[1]
-    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("benchmarks/**/*.md")]
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")]
     problems = [
         f"{page}:{number}" for page in pages for number in long_prose(page.read_text("utf-8"))
     ]

@@ -1,4 +1,4 @@
-"""What the encoding of mixed tables gains and costs: the searched points against a plain indicator
+"""Gain and cost of the encoding of mixed tables: the searched points against a plain indicator
 matrix, in the same run.
 
 For each scale: IL_within of `quick` on principal axes and on indicators in alphabetical order, the
@@ -64,18 +64,18 @@ def changes(cells: Cells, labels: np.ndarray) -> dict[str, float]:
     """Nominal: cells changed in percent if each group releases its mode. Numeric: the mean change,
     to whole means.
     """
-    found = {}
+    result = {}
     sizes = np.bincount(labels)
     for j, variable in enumerate(cells.variables):
         column = cells.values[:, j]
         if variable.kind is Kind.NOMINAL:
             counts = np.zeros((len(sizes), len(variable.levels)))
             np.add.at(counts, (labels, column.astype(int)), 1.0)
-            found[variable.name] = 100.0 * (1.0 - counts.max(axis=1).sum() / len(column))
+            result[variable.name] = 100.0 * (1.0 - counts.max(axis=1).sum() / len(column))
         else:
             means = np.rint(np.bincount(labels, column) / sizes)
-            found[variable.name] = float(np.abs(means[labels] - column).mean())
-    return found
+            result[variable.name] = float(np.abs(means[labels] - column).mean())
+    return result
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -115,7 +115,9 @@ def show(cells: Cells, scale: str, k: int, *, balanced: bool) -> None:
 
 def tell(cells: Cells, labels: np.ndarray) -> None:
     changed = changes(cells, labels)
-    nominal = [changed[each.name] for each in cells.variables if each.kind is Kind.NOMINAL]
+    nominal = [
+        changed[variable.name] for variable in cells.variables if variable.kind is Kind.NOMINAL
+    ]
     print(f"  changed on average {np.mean(nominal):.2f} % of nominal cells; ", end="")
     print(", ".join(f"{name} {by:.2f}" for name, by in changed.items()))
 

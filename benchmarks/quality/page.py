@@ -130,7 +130,7 @@ def order_of(effort: str) -> float:
 
 
 def many_records() -> str:
-    """What quick reaches on a hundred thousand records and more, if it has been measured."""
+    """Return the table of what quick reaches on a hundred thousand records and more."""
     if not LARGE.exists():
         return ""
     measured = json.loads(LARGE.read_text("utf-8"))
@@ -140,17 +140,17 @@ def many_records() -> str:
         "|" + "---|" * 7,
     ]
     for r in measured["rows"]:
-        each = ", ".join(f"{percent:.1f} %" for percent in r.get("percents under MDAV", ()))
+        percents = ", ".join(f"{percent:.1f} %" for percent in r.get("percents under MDAV", ()))
         memory = f"{r['peak_MB'] / 1000:.2f} GB" if "peak_MB" in r else ""
         lines.append(
             f"| {r['data']} | {r['ratio']:.2f} | {r['IL']:.4f} | {r['IL of MDAV']:.4f} "
-            f"| {r['percent under MDAV']:.1f} % | {each} | {memory} |"
+            f"| {r['percent under MDAV']:.1f} % | {percents} | {memory} |"
         )
     return MANY_RECORDS.format(k=measured["k"]) + "\n".join(lines) + "\n"
 
 
 def row(results: list[dict[str, Any]], data: str, k: int) -> dict[str, Any]:
-    """What is known of one cell."""
+    """Return the figures of one cell."""
     here = [r for r in results if (r["data"], r["k"]) == (data, k)]
     efforts = {}
     for effort in EFFORTS:
@@ -208,7 +208,7 @@ def cells_of(r: dict[str, Any]) -> list[str]:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """How far above the proven bound each effort and the best published figure lie."""
+    """Draw how far above the proven bound each effort and the best published figure lie."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -223,11 +223,11 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     marks |= {"thorough": ("D", "tab:green"), "prove": ("*", "black")}
     for name, (mark, colour) in marks.items():
         above, places = [], []
-        for place, r in enumerate(rows):
+        for index, r in enumerate(rows):
             value = r["published"] if name == "published" else r["efforts"].get(name, (None,))[0]
             if value is not None:
                 above.append(max(100 * (value - r["bound"]) / r["bound"], 0.01))
-                places.append(place)
+                places.append(index)
         label = "best published" if name == "published" else name
         axes.plot(above, places, mark, color=colour, label=label, markersize=6)
     axes.set_xscale("log")

@@ -1,5 +1,4 @@
-"""What `quick` costs and gains: MDAV within blocks and two rounds of local search, one thread, k =
-5.
+"""Cost and gain of `quick`: MDAV within blocks and two rounds of local search, one thread, k = 5.
 
 The yardstick for time is scipy's cKDTree asked for the 21 nearest neighbours of every point, in the
 same run (building it is not counted); for loss it is exact MDAV. L is the cloud of
@@ -90,12 +89,12 @@ def percent_under(loss: float, of_mdav: float) -> float:
 
 def gains(cloud: str, n: int, matrices: int) -> list[float]:
     """Percent under MDAV's loss, for the first so many matrices."""
-    found = []
+    percents = []
     for seed in range(matrices):
         points = cloud_of(cloud, n, seed)
         losses = [ma.information_loss(points, labels) for labels in (quick(points), mdav(points))]
-        found.append(percent_under(*losses))
-    return found
+        percents.append(percent_under(*losses))
+    return percents
 
 
 def in_a_process_of_its_own(cloud: str, n: int) -> dict[str, float]:
@@ -137,8 +136,8 @@ def show(row: dict[str, Any]) -> None:
         f"{row['IL of MDAV']:.4f}"
     )
     if "percents under MDAV" in row:
-        each = ", ".join(f"{percent:.2f}" for percent in row["percents under MDAV"])
-        print(f"{'':13} percent under MDAV, matrix by matrix: {each}")
+        percents = ", ".join(f"{percent:.2f}" for percent in row["percents under MDAV"])
+        print(f"{'':13} percent under MDAV, matrix by matrix: {percents}")
     if "peak_MB" in row:
         print(
             f"{'':13} peak memory {row['peak_MB']:.0f} MB, of which libraries "

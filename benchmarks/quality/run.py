@@ -1,5 +1,5 @@
-"""How little the optimiser loses, against the proven bound and everything published: measured, then
-written to docs.
+"""Loss of the optimiser against the proven bound and everything published: measured, then written
+to docs.
 
     python benchmarks/quality/run.py measure [--efforts quick,balanced,thorough,prove] [--seeds 5]
     [--only Census-3,...] python benchmarks/quality/run.py page

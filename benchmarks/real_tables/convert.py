@@ -44,7 +44,7 @@ def _write(name: str, table: Mapping[str, Any], folder: Path, target: Path) -> N
         return
     if table["package"].startswith("r-"):
         frame = _of_r(folder / "packages" / table["package"], table["object"])
-        texts = not all(str(each).isdigit() for each in frame.index)
+        texts = not all(str(label).isdigit() for label in frame.index)
     else:
         frame, texts = _of_python(table["package"], table["object"]), False
     frame = frame.iloc[: table.get("records", len(frame))]

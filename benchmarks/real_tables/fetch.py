@@ -44,11 +44,11 @@ def _unpack(package: str, folder: Path) -> None:
     subprocess.run(["dpkg-deb", "-x", str(archive), str(target)], check=True)
 
 
-def _environment(place: Path) -> str:
+def _environment(folder: Path) -> str:
     """Return the interpreter of an environment that can read R's formats."""
-    python = place / "bin" / "python"
+    python = folder / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         subprocess.run([str(python), "-m", "pip", "install", "-q", *READERS], check=True)
     return str(python)
 

@@ -47,7 +47,7 @@ class Verdict:
 
 def judge(proposal: Proposal, table: Mapping[str, Any]) -> Verdict:
     """Compare a proposal with what is acceptable for each column of a table."""
-    asked = {name for question in proposal.questions for name in question.columns}
+    questioned = {name for question in proposal.questions for name in question.columns}
     verdict = Verdict(len(proposal.columns))
     for question in proposal.questions:
         verdict.questions += 1 if len(question.columns) > MOST_COLUMNS else len(question.columns)
@@ -58,8 +58,10 @@ def judge(proposal: Proposal, table: Mapping[str, Any]) -> Verdict:
         elif column in table.get("bodies", ()):
             if role != "quasi":
                 verdict.weighed.append(f"{column}: {role}")
-        elif not _is_acceptable(role, table.get("roles", {}).get(column, OTHERS), column in asked):
-            verdict.wrong.append(f"{column}: {role}{' (asked)' if column in asked else ''}")
+        elif not _is_acceptable(
+            role, table.get("roles", {}).get(column, OTHERS), column in questioned
+        ):
+            verdict.wrong.append(f"{column}: {role}{' (asked)' if column in questioned else ''}")
     missing = {*table.get("people", ()), *table.get("bodies", ()), *table.get("roles", {})} - {
         *proposal.roles
     }
@@ -67,8 +69,8 @@ def judge(proposal: Proposal, table: Mapping[str, Any]) -> Verdict:
     return verdict
 
 
-def _is_acceptable(role: str, acceptable: Sequence[str], asked: bool) -> bool:
-    return role in acceptable or (asked and f"{role}?" in acceptable)
+def _is_acceptable(role: str, acceptable: Sequence[str], questioned: bool) -> bool:
+    return role in acceptable or (questioned and f"{role}?" in acceptable)
 
 
 def main(folder: Path, chosen: Sequence[str]) -> int:
@@ -89,8 +91,8 @@ def main(folder: Path, chosen: Sequence[str]) -> int:
             verdict = judge(proposal, table)
             for what in ("named", "weighed", "wrong"):
                 getattr(total, what).extend(getattr(verdict, what))
-                for told in getattr(verdict, what):
-                    print(f"{name} ({way}), {what}: {told}")
+                for problem in getattr(verdict, what):
+                    print(f"{name} ({way}), {what}: {problem}")
             if way == "file":
                 total.columns, total.questions = (
                     total.columns + verdict.columns,

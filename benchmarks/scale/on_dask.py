@@ -52,7 +52,7 @@ def measure(folder: Path, source: Path, engine: str) -> dict[str, Any]:
 
 
 def section() -> list[str]:
-    """What docs/scale.md says of it."""
+    """Return the section of docs/scale.md on it."""
     lines = [
         "## On a cluster",
         "",
@@ -94,16 +94,16 @@ def section() -> list[str]:
     ]
     if not FOUND.exists():
         return lines
-    found = json.loads(FOUND.read_text("utf-8"))
-    runs = {each["engine"]: each for each in found["runs"]}
+    results = json.loads(FOUND.read_text("utf-8"))
+    runs = {entry["engine"]: entry for entry in results["runs"]}
     beside = "with little else at work"
-    if found["load"] > BUSY:
+    if results["load"] > BUSY:
         beside = (
-            f"with a load of {found['load']:.0f} from other work (so that processor seconds "
+            f"with a load of {results['load']:.0f} from other work (so that processor seconds "
             f"say more than the clock)"
         )
     lines += [
-        f"Side by side on one machine of two cores, {found['records']:,} records of 8 "
+        f"Side by side on one machine of two cores, {results['records']:,} records of 8 "
         f"columns, `--memory {MEMORY}`,",
         f"{beside}; starting the cluster is included:",
         "",
@@ -127,12 +127,12 @@ def main() -> None:
     """Run both, one after the other."""
     from run import make_table
 
-    asked = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("--records", type=float, default=1e7)
-    given = asked.parse_args()
-    records = int(given.records)
+    parser.add_argument("--records", type=float, default=1e7)
+    args = parser.parse_args()
+    records = int(args.records)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "in.parquet"
         make_table(source, records)

@@ -1,4 +1,4 @@
-"""How time and memory grow with the number of records, from 10⁶ to 10⁸; writes results.json beside
+"""Growth of time and memory with the number of records, from 10⁶ to 10⁸; writes results.json beside
 it, and docs/scale.md from that.
 
 python benchmarks/scale/run.py                                  # 10⁶, 10⁷ and 10⁸, in memory where
@@ -88,14 +88,14 @@ def measure(source: Path, target: Path, records: int, memory: str, threads: int)
         check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     wall = time.perf_counter() - begun
-    found = json.loads(ran.stdout.splitlines()[-1])
+    result = json.loads(ran.stdout.splitlines()[-1])
     return {
         "records": records,
         "memory": memory,
         "threads": threads,
         "wall": wall,
         "input": source.stat().st_size,
-        **found,
+        **result,
     }
 
 
@@ -103,18 +103,18 @@ def exponents(results: list[dict[str, Any]]) -> dict[str, float]:
     """In memory and beyond it, the exponent of CPU time between the smallest and the largest
     table.
     """
-    found = {}
+    powers = {}
     for where in ("in memory", "beyond memory"):
         runs = sorted(
-            (each for each in results if bool(each["memory"]) == (where != "in memory")),
-            key=lambda each: each["records"],
+            (run for run in results if bool(run["memory"]) == (where != "in memory")),
+            key=lambda run: run["records"],
         )
-        if len({each["records"] for each in runs}) > 1:
+        if len({run["records"] for run in runs}) > 1:
             first, last = runs[0], runs[-1]
-            found[where] = math.log(last["cpu"] / first["cpu"]) / math.log(
+            powers[where] = math.log(last["cpu"] / first["cpu"]) / math.log(
                 last["records"] / first["records"]
             )
-    return found
+    return powers
 
 
 def page(results: list[dict[str, Any]]) -> str:
@@ -172,35 +172,39 @@ def page(results: list[dict[str, Any]]) -> str:
         "bytes a record | IL % |",
         "|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for each in results:
+    for result in results:
         lines.append(
-            f"| {each['records']:,} | {each['memory'] or 'all'} | {each['threads']} | "
-            f"{each['wall']:,.0f} | {each['cpu']:,.0f} | "
-            f"{1e6 * each['cpu'] / each['records']:.1f} | {each['peak'] / 1e6:,.0f} | "
-            f"{each['peak'] / each['records']:,.0f} | "
-            f"{each['IL']:.4f} |"
+            f"| {result['records']:,} | {result['memory'] or 'all'} | {result['threads']} | "
+            f"{result['wall']:,.0f} | {result['cpu']:,.0f} | "
+            f"{1e6 * result['cpu'] / result['records']:.1f} | {result['peak'] / 1e6:,.0f} | "
+            f"{result['peak'] / result['records']:,.0f} | "
+            f"{result['IL']:.4f} |"
         )
     lines += [
-        f"\n{each['records']:,} records: {each['note']}." for each in results if "note" in each
+        f"\n{result['records']:,} records: {result['note']}."
+        for result in results
+        if "note" in result
     ]
-    told = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
-    if told:
+    powers_text = [f"{power:.3f} {where}" for where, power in exponents(results).items()]
+    if powers_text:
         lines += [
             "",
-            f"CPU time grows with the number of records to the power of {', '.join(told)}.",
+            f"CPU time grows with the number of records to the power of {', '.join(powers_text)}.",
         ]
     by_size = {
-        each["records"]: {run["digest"] for run in results if run["records"] == each["records"]}
-        for each in results
+        result["records"]: {run["digest"] for run in results if run["records"] == result["records"]}
+        for result in results
     }
     if all(len(digests) == 1 for digests in by_size.values()):
         lines += ["", "Runs of the same table gave the same digest, whatever the memory."]
-    for each in results:
-        if each["passes"]:
-            spent = ", ".join(f"{what} {seconds:,.0f}" for what, seconds in each["passes"].items())
+    for result in results:
+        if result["passes"]:
+            spent = ", ".join(
+                f"{what} {seconds:,.0f}" for what, seconds in result["passes"].items()
+            )
             lines += [
                 "",
-                f"Seconds by pass, {each['records']:,} records with {each['memory']}: {spent}.",
+                f"Seconds by pass, {result['records']:,} records with {result['memory']}: {spent}.",
             ]
     lines += ["", *same.section(), *on_dask.section(), *simulate.section()]
     lines += [
@@ -223,35 +227,35 @@ def page(results: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is asked for; results of other sizes stay."""
-    asked = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("--sizes", default="1e6,1e7,1e8")
-    asked.add_argument("--memory", default="4GB")
-    asked.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    asked.add_argument("--folder", type=Path, default=None, help="where tables and spill go")
-    asked.add_argument("--page", action="store_true", help="write the page alone")
-    given = asked.parse_args()
+    parser.add_argument("--sizes", default="1e6,1e7,1e8")
+    parser.add_argument("--memory", default="4GB")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--folder", type=Path, default=None, help="where tables and spill go")
+    parser.add_argument("--page", action="store_true", help="write the page alone")
+    args = parser.parse_args()
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
-    sizes = [] if given.page else [int(float(size)) for size in given.sizes.split(",")]
+    sizes = [] if args.page else [int(float(size)) for size in args.sizes.split(",")]
     for records in sizes:
-        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        with tempfile.TemporaryDirectory(dir=args.folder) as folder:
             source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
             make_table(source, records)
             # small tables fit into any memory; they are worked on beyond it all the same, with what
             # a block needs
-            for memory in ["", given.memory] if records <= IN_MEMORY else [given.memory]:
+            for memory in ["", args.memory] if records <= IN_MEMORY else [args.memory]:
                 least = "250MB" if memory and records <= 1_000_000 else memory
-                found = measure(source, target, records, least, given.threads)
+                result = measure(source, target, records, least, args.threads)
                 results = [
-                    each
-                    for each in results
-                    if (each["records"], each["memory"], each["threads"])
-                    != (records, least, given.threads)
-                ] + [found]
-                results.sort(key=lambda each: (each["records"], each["memory"]))
+                    entry
+                    for entry in results
+                    if (entry["records"], entry["memory"], entry["threads"])
+                    != (records, least, args.threads)
+                ] + [result]
+                results.sort(key=lambda entry: (entry["records"], entry["memory"]))
                 RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-                print(json.dumps(found))
+                print(json.dumps(result))
     PAGE.write_text(page(results), "utf-8")
     print(exponents(results))
 

@@ -115,10 +115,10 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def digest_of(target: Path) -> str:
     """Of the released file and both manifests."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in ("", ".internal.json", ".public.json"):
-        told.update(target.with_name(f"{target.name}{name}").read_bytes())
-    return told.hexdigest()
+        digest.update(target.with_name(f"{target.name}{name}").read_bytes())
+    return digest.hexdigest()
 
 
 def killed_at(command: list[str], word: str) -> None:
@@ -140,46 +140,46 @@ def measure(
     folder: Path, name: str, way: dict[str, Any], sources: dict[int, Path]
 ) -> dict[str, Any]:
     """One way, in a process of its own."""
-    script, place = folder / "run.py", folder / "out"
+    script, output = folder / "run.py", folder / "out"
     script.write_text(RUN, "utf-8")
-    place.mkdir(exist_ok=True)
-    target = place / "out.parquet"
-    given = {**way, "source": str(sources[way.get("pieces", 100_000)]), "target": str(target)}
+    output.mkdir(exist_ok=True)
+    target = output / "out.parquet"
+    settings = {**way, "source": str(sources[way.get("pieces", 100_000)]), "target": str(target)}
     command = [sys.executable, str(script)]
     begun = time.perf_counter()
     if "kill" in way:
-        killed_at([*command, json.dumps(given)], way["kill"])
+        killed_at([*command, json.dumps(settings)], way["kill"])
         assert not target.exists(), "in place before it was verified"
-        assert any(path.name.endswith(".spill") for path in place.iterdir()), (
+        assert any(path.name.endswith(".spill") for path in output.iterdir()), (
             "nothing to go on from"
         )
-        given["resume"] = True
+        settings["resume"] = True
     ran = subprocess.run(
-        [*command, json.dumps(given)], check=True, stdout=subprocess.PIPE, text=True
+        [*command, json.dumps(settings)], check=True, stdout=subprocess.PIPE, text=True
     )
-    found = {
+    result = {
         "way": name,
         "wall": time.perf_counter() - begun,
         "digest": digest_of(target),
         **json.loads(ran.stdout.splitlines()[-1]),
     }
-    left = [path.name for path in place.iterdir() if path.name.startswith(".")]
+    left = [path.name for path in output.iterdir() if path.name.startswith(".")]
     assert not left, f"left behind: {left}"
-    for path in place.iterdir():
+    for path in output.iterdir():
         path.unlink()
-    return found
+    return result
 
 
 def section() -> list[str]:
-    """What docs/scale.md says of it."""
+    """Return the section of docs/scale.md on it."""
     if not FOUND.exists():
         return []
-    found = json.loads(FOUND.read_text("utf-8"))
-    digests = {each["digest"] for each in found["runs"]}
+    results = json.loads(FOUND.read_text("utf-8"))
+    digests = {run["digest"] for run in results["runs"]}
     lines = [
         "## The same bytes",
         "",
-        f"{found['records']:,} records with a category, two columns with gaps, five more "
+        f"{results['records']:,} records with a category, two columns with gaps, five more "
         f"numbers and weights, `quick`; the digest is that of the",
         "released file and both manifests (`python benchmarks/scale/same.py`):",
         "",
@@ -187,25 +187,24 @@ def section() -> list[str]:
         "|---|---:|---:|---|",
     ]
     lines += [
-        f"| {each['way']} | {each['wall']:,.0f} | {each['peak'] / 1e6:,.0f} | "
-        f"{each['digest'][:12]} |"
-        for each in found["runs"]
+        f"| {run['way']} | {run['wall']:,.0f} | {run['peak'] / 1e6:,.0f} | {run['digest'][:12]} |"
+        for run in results["runs"]
     ]
     return [*lines, "", "One digest for all." if len(digests) == 1 else "THE DIGESTS DIFFER.", ""]
 
 
 def main() -> None:
     """Run what is asked for; raises unless all digests are one."""
-    asked = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("--records", type=float, default=2e6)
-    asked.add_argument(
+    parser.add_argument("--records", type=float, default=2e6)
+    parser.add_argument(
         "--only", default="", help="words with which the ways begin, comma-separated"
     )
-    given = asked.parse_args()
-    records = int(given.records)
-    words = tuple(given.only.split(",")) if given.only else ("",)
+    args = parser.parse_args()
+    records = int(args.records)
+    words = tuple(args.only.split(",")) if args.only else ("",)
     results: list[dict[str, Any]] = []
     if FOUND.exists():
         before = json.loads(FOUND.read_text("utf-8"))
@@ -220,13 +219,13 @@ def main() -> None:
             make_table(path, records, pieces)
         for way, how in WAYS.items():
             if way.startswith(words):
-                found = measure(folder, way, how, sources)
-                print(json.dumps(found), flush=True)
-                results = [each for each in results if each["way"] != way] + [found]
-    results.sort(key=lambda each: list(WAYS).index(each["way"]))
-    told = {"records": records, "load": os.getloadavg()[1], "runs": results}
-    FOUND.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    digests = {each["digest"] for each in results}
+                result = measure(folder, way, how, sources)
+                print(json.dumps(result), flush=True)
+                results = [entry for entry in results if entry["way"] != way] + [result]
+    results.sort(key=lambda entry: list(WAYS).index(entry["way"]))
+    summary = {"records": records, "load": os.getloadavg()[1], "runs": results}
+    FOUND.write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
+    digests = {entry["digest"] for entry in results}
     print(f"{len(results)} ways, {len(digests)} digest{'' if len(digests) == 1 else 's'}")
     if len(digests) != 1:
         sys.exit(1)

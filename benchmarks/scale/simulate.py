@@ -41,7 +41,7 @@ def measure(records: int) -> dict[str, Any]:
     from microagg.runtime import executor
     from run import make_table
 
-    found: dict[str, list[dict[str, float]]] = {}
+    timings: dict[str, list[dict[str, float]]] = {}
     once: str | None = None  # the one task that a run is about
 
     class Timing(executor.ThreadExecutor):
@@ -54,9 +54,9 @@ def measure(records: int) -> dict[str, Any]:
             at_once: int | None = None,
             needs: Iterable[int] = (),
         ) -> Iterator[Any]:
-            for each in arguments:
+            for args in arguments:
                 begun = time.thread_time()
-                result = task(*each)
+                result = task(*args)
                 spent = time.thread_time() - begun
                 wrote = (
                     os.path.getsize(result["path"])
@@ -64,7 +64,7 @@ def measure(records: int) -> dict[str, Any]:
                     else 0
                 )
                 if once is None or task.__name__ == once:
-                    found.setdefault(task.__name__, []).append({"seconds": spent, "wrote": wrote})
+                    timings.setdefault(task.__name__, []).append({"seconds": spent, "wrote": wrote})
                 yield result
 
         def alone(
@@ -73,7 +73,7 @@ def measure(records: int) -> dict[str, Any]:
             begun = time.thread_time()
             result = super().run_exclusive(task, *arguments, tell=tell)
             if once is None:
-                found.setdefault(task.__name__, []).append(
+                timings.setdefault(task.__name__, []).append(
                     {"seconds": time.thread_time() - begun, "wrote": 0}
                 )
             return result
@@ -83,13 +83,13 @@ def measure(records: int) -> dict[str, Any]:
         source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
         make_table(source, records)
         # the first compiles, the last is a folder of parts
-        for place in (target, target, f"{folder}/out/"):
-            once = "write_part_of" if isinstance(place, str) else None
+        for destination in (target, target, f"{folder}/out/"):
+            once = "write_part_of" if isinstance(destination, str) else None
             if once is None:
-                found.clear()
+                timings.clear()
             files.anonymize_file(
                 source,
-                place,
+                destination,
                 k=5,
                 quasi=[f"q{j}" for j in range(8)],
                 seed=1,
@@ -99,16 +99,19 @@ def measure(records: int) -> dict[str, Any]:
                 memory="250MB",
             )
         sizes = {"input": source.stat().st_size, "output": target.stat().st_size}
-    spread = [each["seconds"] for each in found["work_block_of"]]
+    spread = [entry["seconds"] for entry in timings["work_block_of"]]
     mean = sum(spread) / len(spread)
     return {
         "records": records,
-        "seconds": {name: sum(each["seconds"] for each in tasks) for name, tasks in found.items()},
-        "tasks": {name: len(tasks) for name, tasks in found.items()},
-        "spread": sorted(each / mean for each in spread),
+        "seconds": {
+            name: sum(entry["seconds"] for entry in tasks) for name, tasks in timings.items()
+        },
+        "tasks": {name: len(tasks) for name, tasks in timings.items()},
+        "spread": sorted(value / mean for value in spread),
         "bytes": {name: size / records for name, size in sizes.items()},
         "wrote": {
-            name: sum(each["wrote"] for each in tasks) / records for name, tasks in found.items()
+            name: sum(entry["wrote"] for entry in tasks) / records
+            for name, tasks in timings.items()
         },
     }
 
@@ -153,57 +156,57 @@ def passes(measured: dict[str, Any], records: int, *, parts: bool) -> list[dict[
 def schedule(
     plan: list[dict[str, Any]], store: float, spread: list[float], seed: int = 19
 ) -> list[dict[str, Any]]:
-    """How long each pass takes on the workers: tasks go to whoever is free, and share the store and
-    their worker's wire.
+    """Return how long each pass takes on the workers: tasks go to the first free slot, and share
+    the store and their worker's wire.
     """
     dice = random.Random(seed)
     slots = WORKERS * THREADS
-    told = []
-    for each in plan:
-        active = min(slots, each["tasks"])
+    rows = []
+    for step in plan:
+        active = min(slots, step["tasks"])
         rate = min(OF_A_WORKER / max(1.0, active / WORKERS), store / active)
-        moving = each["bytes"] / rate
+        moving = step["bytes"] / rate
         free = [0.0] * active
         heapq.heapify(free)
-        for number in range(each["tasks"]):
+        for number in range(step["tasks"]):
             begun = max(heapq.heappop(free), number * SCHEDULING)
-            vary = dice.choice(spread) if each["pass"].startswith("work_") else 1.0
-            heapq.heappush(free, begun + each["seconds"] * vary + moving)
+            vary = dice.choice(spread) if step["pass"].startswith("work_") else 1.0
+            heapq.heappush(free, begun + step["seconds"] * vary + moving)
         wall = max(free)
-        busy = each["tasks"] * each["seconds"]
-        told.append(
+        busy = step["tasks"] * step["seconds"]
+        rows.append(
             {
-                "pass": each["pass"],
-                "tasks": each["tasks"],
+                "pass": step["pass"],
+                "tasks": step["tasks"],
                 "wall": wall,
                 "busy": busy,
-                "moving": each["tasks"] * moving / active,
-                "bytes": each["tasks"] * each["bytes"],
+                "moving": step["tasks"] * moving / active,
+                "bytes": step["tasks"] * step["bytes"],
                 "used": busy / (wall * slots) if wall else 0.0,
             }
         )
-    return told
+    return rows
 
 
 def simulate(measured: dict[str, Any]) -> list[dict[str, Any]]:
     """All cases."""
-    found = []
+    results = []
     for records in (10**9, 10**10):
         for case, store in CASES.items():
             for target in ("one file", "a folder"):
                 plan = passes(measured, records, parts=target == "a folder")
-                told = schedule(plan, store, measured["spread"])
-                wall = sum(each["wall"] for each in told)
-                found.append(
+                rows = schedule(plan, store, measured["spread"])
+                wall = sum(entry["wall"] for entry in rows)
+                results.append(
                     {
                         "records": records,
                         "case": case,
                         "target": target,
                         "wall": wall,
-                        "passes": told,
+                        "passes": rows,
                     }
                 )
-    return found
+    return results
 
 
 NAMES = {
@@ -221,11 +224,14 @@ NAMES = {
 
 
 def section() -> list[str]:
-    """What docs/scale.md says of it."""
+    """Return the section of docs/scale.md on it."""
     if not (TASKS.exists() and SIMULATED.exists()):
         return []
-    measured, found = json.loads(TASKS.read_text("utf-8")), json.loads(SIMULATED.read_text("utf-8"))
-    each = {
+    measured, simulated = (
+        json.loads(TASKS.read_text("utf-8")),
+        json.loads(SIMULATED.read_text("utf-8")),
+    )
+    costs = {
         name: 1e6 * seconds / measured["records"] for name, seconds in measured["seconds"].items()
     }
     lines = [
@@ -233,7 +239,7 @@ def section() -> list[str]:
         "",
         f"Measured here, one thread, {measured['records']:,} records of 8 columns, "
         "processor µs a record: "
-        + ", ".join(f"{NAMES[name]} {each[name]:.2f}" for name in NAMES if name in each)
+        + ", ".join(f"{NAMES[name]} {costs[name]:.2f}" for name in NAMES if name in costs)
         + f"; {measured['bytes']['input']:.0f} bytes a record of input, "
         f"{measured['wrote']['route_chunk']:.0f} of spill, "
         f"{measured['bytes']['output']:.0f} of output.",
@@ -250,7 +256,7 @@ def section() -> list[str]:
         "moved | core hours at work | cost, € | slowest pass |",
         "|---:|---|---|---:|---:|---:|---:|---:|---:|---|",
     ]
-    for run in found:
+    for run in simulated:
         by_name = {one["pass"]: one for one in run["passes"]}
         blocks = by_name["work_block_of"]["wall"] + by_name["work_shifted_block_of"]["wall"]
         slowest = max(run["passes"], key=lambda one: one["wall"])
@@ -262,14 +268,14 @@ def section() -> list[str]:
             f"{sum(one['busy'] for one in run['passes']) / 3600:,.0f} | "
             f"{run['wall'] / 3600 * WORKERS * THREADS * PRICE:,.0f} | {NAMES[slowest['pass']]} |"
         )
-    one, many = found[-2:]
-    share = {each["pass"]: each["wall"] / one["wall"] for each in one["passes"]}
+    one, many = simulated[-2:]
+    share = {entry["pass"]: entry["wall"] / one["wall"] for entry in one["passes"]}
     used = {
-        run["target"]: sum(each["busy"] for each in run["passes"])
+        run["target"]: sum(entry["busy"] for entry in run["passes"])
         / (run["wall"] * WORKERS * THREADS)
         for run in (one, many)
     }
-    slowest = max(many["passes"], key=lambda each: each["wall"])
+    slowest = max(many["passes"], key=lambda entry: entry["wall"])
     lines += [
         "**What becomes the bottleneck.** Writing one file is one task, for the bytes "
         "of a file follow from all rows in order: with 100 workers it is "
@@ -293,18 +299,18 @@ def _time(seconds: float) -> str:
 
 def main() -> None:
     """Measure or simulate."""
-    asked = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("--measure", action="store_true")
-    asked.add_argument("--records", type=float, default=1e6)
-    given = asked.parse_args()
-    if given.measure:
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--records", type=float, default=1e6)
+    args = parser.parse_args()
+    if args.measure:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-        TASKS.write_text(json.dumps(measure(int(given.records)), indent=1) + "\n", "utf-8")
-    found = simulate(json.loads(TASKS.read_text("utf-8")))
-    SIMULATED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    for run in found:
+        TASKS.write_text(json.dumps(measure(int(args.records)), indent=1) + "\n", "utf-8")
+    results = simulate(json.loads(TASKS.read_text("utf-8")))
+    SIMULATED.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    for run in results:
         slowest = max(run["passes"], key=lambda one: one["wall"])
         print(
             f"{run['records']:.0e} {run['case']}, {run['target']}: {_time(run['wall'])}, "

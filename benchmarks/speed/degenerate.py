@@ -90,8 +90,8 @@ def wide_tables(columns: int) -> Iterator[dict[str, Any]]:
     ):
         seconds_of_command(NARROW, *options)  # compiles what is not compiled yet
         narrow, wide = seconds_of_command(NARROW, *options), seconds_of_command(columns, *options)
-        told = " ".join(("anonymize", *options))
-        yield {"what": f"{told}, 6 x {columns:,}", "seconds": wide, "beyond": wide - narrow}
+        command = " ".join(("anonymize", *options))
+        yield {"what": f"{command}, 6 x {columns:,}", "seconds": wide, "beyond": wide - narrow}
 
 
 def main() -> None:

@@ -32,8 +32,8 @@ NAMES = tuple("abcdefgh")
 
 
 def released(kind: str, original: np.ndarray) -> np.ndarray:
-    """What stands for the originals: MDAV's means (five records share each), or points that are all
-    distinct.
+    """Return a release of the originals: MDAV's means (five records share each), or points that are
+    all distinct.
     """
     if kind == "MDAV, k = 5":
         labels = np.asarray(ma.partition(original, k=5, method="mdav"))

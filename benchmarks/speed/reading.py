@@ -71,21 +71,21 @@ def main() -> None:
         help="count the seconds of all cores: for a machine with other work to do",
     )
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    found = []
+    args = parser.parse_args()
+    results = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in make_files(Path(folder), given.records).items():
+        for name, path in make_files(Path(folder), args.records).items():
             quasi = [*NUMBERS, "day"] if name == "mixed" else NUMBERS
             arrow, named, looked_at = least(
-                given.runs,
-                time.process_time if given.cpu else time.perf_counter,
+                args.runs,
+                time.process_time if args.cpu else time.perf_counter,
                 lambda path=path: pyarrow.csv.read_csv(path),
                 lambda path=path, quasi=quasi: read_table(path, quasi=quasi),
                 lambda path=path: read_table(path),
             )
             for what, seconds in (("quasi-identifiers named", named), ("none named", looked_at)):
                 ratio = seconds / arrow
-                found.append(
+                results.append(
                     {
                         "file": name,
                         "what": what,
@@ -99,8 +99,8 @@ def main() -> None:
                     f"{name:8} {what:24} Arrow {arrow:.3f} s, microagg {seconds:.3f} s: "
                     f"{ratio:.2f} x, {verdict} the bar of {BAR:g}"
                 )
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2))
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

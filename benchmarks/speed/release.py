@@ -126,7 +126,7 @@ def in_fresh_process(
 
 def compare(packages: list[Path | None], records: int, runs: int) -> dict[str, Any]:
     """Least seconds and largest memory of each package, without and with reports, in turn."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for n in (WARM, records):
@@ -139,15 +139,15 @@ def compare(packages: list[Path | None], records: int, runs: int) -> dict[str, A
             warmed = in_fresh_process(
                 package, folder / f"{WARM}.parquet", folder, "--report", "--count"
             )
-            found[str(package or "installed")] = {"counts with report": warmed["counts"]}
+            results[str(package or "installed")] = {"counts with report": warmed["counts"]}
             warmed = in_fresh_process(package, folder / f"{WARM}.parquet", folder, "--count")
-            found[str(package or "installed")]["counts"] = warmed["counts"]
+            results[str(package or "installed")]["counts"] = warmed["counts"]
         for _ in range(runs):
             for package in packages:
                 for key, options in (("plain", ()), ("report", ("--report",))):
                     row = in_fresh_process(package, source, folder, *options)
-                    found[str(package or "installed")].setdefault(key, []).append(row)
-    for entry in found.values():
+                    results[str(package or "installed")].setdefault(key, []).append(row)
+    for entry in results.values():
         for key in ("plain", "report"):
             rows = entry[key]
             entry[key] = {
@@ -157,30 +157,30 @@ def compare(packages: list[Path | None], records: int, runs: int) -> dict[str, A
             }
         entry["ratio of seconds"] = entry["report"]["seconds"] / entry["plain"]["seconds"]
         entry["ratio of cpu"] = entry["report"]["cpu"] / entry["plain"]["cpu"]
-    return found
+    return results
 
 
-def show(found: dict[str, Any], records: int) -> None:
+def show(results: dict[str, Any], records: int) -> None:
     """Print what `compare` found."""
     print(
         f"{records:,} x {len(ASKED['quasi'])}, k = {ASKED['k']}, l = {ASKED['l']}, "
         f"{ASKED['effort']}"
     )
-    for package, entry in found.items():
+    for package, entry in results.items():
         print(package)
-        for key, told in (("plain", "without report"), ("report", "with reports")):
+        for key, label in (("plain", "without report"), ("report", "with reports")):
             row = entry[key]
             print(
-                f"  {told:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak "
+                f"  {label:14} {row['seconds']:7.1f} s, {row['cpu']:7.1f} CPU s, peak "
                 f"{row['peak']:6.0f} MB"
             )
         print(
             f"  with / without {entry['ratio of seconds']:5.2f} x the time, "
             f"{entry['ratio of cpu']:5.2f} x the CPU time"
         )
-        for name, told in COUNTED.items():
+        for name, label in COUNTED.items():
             print(
-                f"  {told:22} computed {entry['counts'][name]:2} times, with reports "
+                f"  {label:22} computed {entry['counts'][name]:2} times, with reports "
                 f"{entry['counts with report'][name]}"
             )
 
@@ -206,10 +206,10 @@ def main() -> None:
         print(json.dumps(release_once(source, folder / "out.parquet", report, count=options.count)))
     else:
         packages = [path.resolve() for path in options.packages] or [None]
-        found = compare(packages, options.records, options.runs)
-        show(found, options.records)
+        results = compare(packages, options.records, options.runs)
+        show(results, options.records)
         if options.json:
-            options.json.write_text(json.dumps(found, indent=2) + "\n")
+            options.json.write_text(json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""How much faster MDAV is on the kd-tree than by linear scan: ratios, side by side in one run, one
-thread.
+"""Speed of MDAV on the kd-tree against a linear scan: ratios, side by side in one run, one thread.
 
 python benchmarks/speed/run.py [--quick] [--million] [--json FILE]
 """

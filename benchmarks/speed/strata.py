@@ -1,4 +1,4 @@
-"""What strata, weights and l cost: a weighted, stratified release with l beside a plain one of the
+"""Cost of strata, weights and l: a weighted, stratified release with l beside a plain one of the
 same table.
 
 python benchmarks/speed/strata.py [records]

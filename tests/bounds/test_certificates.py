@@ -161,10 +161,12 @@ def lies(points: np.ndarray, honest: Certificate) -> Iterator[tuple[str, Certifi
 @pytest.mark.parametrize("seed", [instance[0] for instance in INSTANCES])
 def test_fifty_lies_about_it_are_rejected(solved, seed: int):
     points, honest, _ = solved[seed]
-    told = list(lies(points, honest))
-    assert len(told) >= 50
+    altered = list(lies(points, honest))
+    assert len(altered) >= 50
     accepted = [
-        name for name, certificate, values in told if check_certificate(certificate, values).holds
+        name
+        for name, certificate, values in altered
+        if check_certificate(certificate, values).holds
     ]
     assert accepted == []
 
@@ -253,17 +255,17 @@ def test_a_column_that_counts_nothing_is_no_column() -> None:
     values = rng.normal(size=(9, 2))
     certificate = lower_bound(values, 3).certificate()
     for importance, holds in (([1.0, 1.0], True), ([1.0, 0.0], False), ([-1.0, 1.0], False)):
-        told = {**certificate, "claim": {"sse": 0.0, "il": 0.0}}
-        told["data"] = {**certificate["data"], "importance": importance}
-        verdict = check_certificate(told, values)
+        changed = {**certificate, "claim": {"sse": 0.0, "il": 0.0}}
+        changed["data"] = {**certificate["data"], "importance": importance}
+        verdict = check_certificate(changed, values)
         assert verdict.holds == holds
         assert holds or "importance" in verdict.reason
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_claim_leaves_room_for_rounding(k: int) -> None:
-    """What the prices add up to is proven but for what rounding may hide: n / k groups, each off by
-    one and a half eps.
+    """The sum of the prices is proven but for what rounding may hide: n / k groups, each off by one
+    and a half eps.
     """
     values = np.random.default_rng(k).normal(size=(12, 2))
     certificate = lower_bound(values, k, time_limit=None).certificate()
@@ -274,8 +276,8 @@ def test_a_claim_leaves_room_for_rounding(k: int) -> None:
     whole, room = math.fsum(certificate["pi"]) - penalties, 12 / k * 1.5 * 1e-9 * sst / 12
     for part, holds in ((1.05, True), (0.9, False), (0.0, False)):
         sse = whole - part * room
-        told = {**certificate, "claim": {"sse": sse, "il": 100.0 * sse / sst}}
-        assert check_certificate(told, values).holds == holds
+        changed = {**certificate, "claim": {"sse": sse, "il": 100.0 * sse / sst}}
+        assert check_certificate(changed, values).holds == holds
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -35,33 +35,33 @@ def test_every_negative_set_is_met_exactly_once_also_with_ties(seed: int):
     size = min(size, n)
     weights = rng.integers(-3, 4 + seed % 4, (n, n))
     weights = np.triu(weights, 1) + np.triu(weights, 1).T
-    found: dict[str, Any] = {"sets_examined": 0}
+    stats: dict[str, Any] = {"sets_examined": 0}
     met = [
         tuple(sorted(s))
-        for sets in checker._negative_sets(weights, size, found)
+        for sets in checker._negative_sets(weights, size, stats)
         for s in sets.tolist()
     ]
     expected = [
         s for s in itertools.combinations(range(n), size) if weights[np.ix_(s, s)].sum() < 0
     ]
     assert sorted(met) == expected
-    assert found["sets_examined"] >= len(expected)
+    assert stats["sets_examined"] >= len(expected)
 
 
 def test_small_steps_meet_the_same_sets(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(1)
     weights = np.triu(rng.integers(-3, 6, (12, 12)), 1)
     weights = weights + weights.T
-    found: dict[str, Any] = {"sets_examined": 0}
+    stats: dict[str, Any] = {"sets_examined": 0}
     whole = sorted(
         tuple(sorted(s))
-        for sets in checker._negative_sets(weights, 5, found)
+        for sets in checker._negative_sets(weights, 5, stats)
         for s in sets.tolist()
     )
     monkeypatch.setattr(checker, "CELLS", 24)
     pieces = sorted(
         tuple(sorted(s))
-        for sets in checker._negative_sets(weights, 5, found)
+        for sets in checker._negative_sets(weights, 5, stats)
         for s in sets.tolist()
     )
     assert len(whole) > 30
@@ -95,9 +95,9 @@ def test_the_verdict_is_that_of_the_oracle(seed: int):
         moved = rng.choice(n, int(rng.integers(1, 3)), replace=False)
         changed[moved] += rng.choice([-1.0, 1.0], len(moved)) * unit * 10.0 ** rng.uniform(-5, -1)
         if other and rng.random() < 0.5:
-            place = int(rng.integers(len(other)))
+            index = int(rng.integers(len(other)))
             factor = float(rng.choice([0.0, 0.5, 0.99, 1.5]))
-            other[place] = (*other[place][:2], other[place][2] * factor)
+            other[index] = (*other[index][:2], other[index][2] * factor)
         perturbed = make(values, k, changed, other, scale)
         assert check_certificate(perturbed, values).holds == oracle(points, perturbed)
     raised = pi + unit * 1e-6 * (
@@ -223,10 +223,10 @@ def test_with_floor_cuts_the_verdict_is_that_of_the_oracle(seed: int):
             float(rng.choice([-1.0, 1.0])) * unit * 10.0 ** rng.uniform(-5, -1)
         )
         if other:
-            place = int(rng.integers(len(other)))
-            records, p, penalty = other[place]
+            index = int(rng.integers(len(other)))
+            records, p, penalty = other[index]
             p = int(np.clip(p + rng.integers(-1, 2), 2, len(records)))
-            other[place] = (records, p, penalty * float(rng.choice([0.5, 0.99, 1.0, 1.5])))
+            other[index] = (records, p, penalty * float(rng.choice([0.5, 0.99, 1.0, 1.5])))
         perturbed = make(values, k, changed, other)
         assert check_certificate(perturbed, values).holds == oracle(values, perturbed)
 

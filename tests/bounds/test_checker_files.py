@@ -136,17 +136,17 @@ def test_it_runs_alone_and_says_one_sentence(tmp_path: Path):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    code, said, errors = run("true.json", "data.npy")
+    code, output, errors = run("true.json", "data.npy")
     assert (code, errors) == (0, "")
-    assert said.startswith("Proven")
-    assert len(said.splitlines()) == 1
-    code, said, errors = run("false.json", "data.npy")
+    assert output.startswith("Proven")
+    assert len(output.splitlines()) == 1
+    code, output, errors = run("false.json", "data.npy")
     assert (code, errors) == (3, "")
-    assert said.startswith("NOT PROVEN")
-    assert len(said.splitlines()) == 1
+    assert output.startswith("NOT PROVEN")
+    assert len(output.splitlines()) == 1
     for arguments in (("true.json", "none.npy"), ("none.json", "data.npy"), ("true.json",)):
-        code, said, errors = run(*arguments)
-        assert (code, said) == (2, "")
+        code, output, errors = run(*arguments)
+        assert (code, output) == (2, "")
         assert len(errors.splitlines()) == 1
 
 

@@ -58,9 +58,9 @@ def swap_pi(a: int, b: int) -> Lie:
     return lie
 
 
-def lower_penalty(place: int, factor: float | None) -> Lie:
+def lower_penalty(rank: int, factor: float | None) -> Lie:
     def lie(values: np.ndarray, c: Certificate) -> None:
-        heaviest = sorted(c["cuts"], key=lambda cut: -cut["penalty"])[place]
+        heaviest = sorted(c["cuts"], key=lambda cut: -cut["penalty"])[rank]
         if factor is None:
             c["cuts"].remove(heaviest)
         else:
@@ -185,11 +185,11 @@ LIES: list[tuple[str, Lie]] = [
     ),
     *((f"pi {a} and {b} swapped", swap_pi(a, b)) for a, b in ((0, 1), (2, 5), (3, 9), (4, 10))),
     *(
-        (f"penalty {place} x {factor}", lower_penalty(place, factor))
-        for place in (0, 1)
+        (f"penalty {rank} x {factor}", lower_penalty(rank, factor))
+        for rank in (0, 1)
         for factor in (0.999, 0.5, 0.0)
     ),
-    *((f"penalty {place} dropped", lower_penalty(place, None)) for place in (0, 1, 2)),
+    *((f"penalty {rank} dropped", lower_penalty(rank, None)) for rank in (0, 1, 2)),
     ("cut moved", move_cut),
     ("no cuts", drop_all_cuts),
     ("pi flattened", flatten),

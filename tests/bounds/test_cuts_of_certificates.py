@@ -1,4 +1,4 @@
-"""Which sets of records a cut of a certificate may have."""
+"""Sets of records that a cut of a certificate may have."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def test_normal_equations_are_those_of_numpy(count):
     order = dissection_order(places, (matrix @ matrix.T) != 0.0)
     equations = NormalEquations(*sparse(matrix), order)
     right = rng.normal(size=count)
-    for each in (weights, np.ones(count)):
-        equations.factor(each)
-        whole = (matrix * each) @ matrix.T
+    for scaling in (weights, np.ones(count)):
+        equations.factor(scaling)
+        whole = (matrix * scaling) @ matrix.T
         solution = equations.solve(right)
         scale = np.abs(whole) @ np.abs(solution) + np.abs(right)  # what rounding is measured by
         assert (np.abs(whole @ solution - right) <= 1e-12 * scale.max()).all()
@@ -112,7 +112,7 @@ print(solution.value.hex(), [x.hex() for x in solution.prices.tolist()])
 @pytest.mark.slow
 def test_the_number_of_threads_of_linear_algebra_does_not_matter():
     """Sums of products were numpy's, whose order hangs on the threads above 10,000 numbers."""
-    told = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", OF_MANY_COLUMNS],
             env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
@@ -120,4 +120,4 @@ def test_the_number_of_threads_of_linear_algebra_does_not_matter():
         ).stdout
         for threads in ("1", "2")
     ]  # fmt: skip
-    assert told[0] == told[1] != ""
+    assert outputs[0] == outputs[1] != ""

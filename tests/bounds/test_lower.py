@@ -54,22 +54,22 @@ def test_enough_keeps_the_bound_and_other_exceptions_pass():
 
     class Stopping:
         def __init__(self, error):
-            self.error, self.calls, self.told = error, 0, []
+            self.error, self.calls, self.messages = error, 0, []
 
         def tell(self, telling):
-            self.told.append(telling)
+            self.messages.append(telling)
 
         def __call__(self, done, total):
-            if len(self.told) > 3:
+            if len(self.messages) > 3:
                 raise self.error
 
     stopping = Stopping(StopSearch("enough"))
     bound = lower_bound(points, 3, labels=np.arange(200) // 3 % 66, progress=stopping)
     assert bound.sse > 0.0
     assert not bound.optimal
-    assert stopping.told[-1].startswith("bound ")
-    assert ", loss " in stopping.told[-1]
-    assert ", gap " in stopping.told[-1]
+    assert stopping.messages[-1].startswith("bound ")
+    assert ", loss " in stopping.messages[-1]
+    assert ", gap " in stopping.messages[-1]
     with pytest.raises(KeyboardInterrupt):
         lower_bound(points, 3, progress=Stopping(KeyboardInterrupt()))
 

@@ -66,10 +66,10 @@ def test_exactly_the_cheap_sets_are_listed_each_once(block):
         n = len(points)
         limit = float(rng.choice([0.0, -0.2, 0.5]))
         pricing = ChainPricing(points, k)
-        found = pricing.sets(Prices(pi, penalties), made_cuts(n, cuts), limit)
-        listed = dict(zip(rows_of(found), found.excess.tolist(), strict=True))
-        assert len(listed) == len(found)
-        assert found.complete
+        result = pricing.sets(Prices(pi, penalties), made_cuts(n, cuts), limit)
+        listed = dict(zip(rows_of(result), result.excess.tolist(), strict=True))
+        assert len(listed) == len(result)
+        assert result.complete
         for members in all_sets(n, k):
             excess = excess_of(points, pi, cuts, penalties, members)
             if abs(excess - limit) > 1e-9:  # at the limit itself rounding decides

@@ -35,7 +35,7 @@ def microagg(
         monkeypatch.setattr("sys.argv", ["microagg", *map(str, arguments)])
         with pytest.raises(SystemExit) as ending:
             main()
-        said = capsys.readouterr()
-        return Outcome(int(ending.value.code or 0), said.out, said.err)
+        captured = capsys.readouterr()
+        return Outcome(int(ending.value.code or 0), captured.out, captured.err)
 
     return run

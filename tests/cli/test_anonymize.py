@@ -66,8 +66,8 @@ def test_what_lies_beyond_the_guarantee_is_told(microagg: Microagg, tmp_path: Pa
     source = tables.write(tables.people(), tmp_path / "in.csv")
     done = microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--seed", "3")
     assert "verdict      Guarantee met, " in done.out
-    told = "If someone knows every published column, 12 of 12 records can be singled out."
-    assert f"decide       {told}" in done.out
+    sentence = "If someone knows every published column, 12 of 12 records can be singled out."
+    assert f"decide       {sentence}" in done.out
     assert "names        May name people, and is released unchanged: code." in done.out
     alone = microagg(
         "anonymize", source, "alone.csv", "--k", "4", "--quasi", "income,debt", "--rest", "drop"
@@ -265,13 +265,13 @@ def test_numbers_as_texts_keep_their_zeros(microagg: Microagg, tmp_path: Path) -
 @pytest.mark.slow
 def test_rows_are_shuffled_unless_asked(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
-    given = tables.people(60).column("code").to_pylist()
+    codes = tables.people(60).column("code").to_pylist()
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES)
     shuffled = [row[3] for row in rows_of(tmp_path / "out.csv")[1:]]
-    assert shuffled != given
-    assert sorted(shuffled) == given
+    assert shuffled != codes
+    assert sorted(shuffled) == codes
     microagg("anonymize", source, "out.csv", "--k", "4", *tables.ROLES, "--keep-order")
-    assert [row[3] for row in rows_of(tmp_path / "out.csv")[1:]] == given
+    assert [row[3] for row in rows_of(tmp_path / "out.csv")[1:]] == codes
 
 
 def test_constant_columns_and_kept_ones_are_noted(microagg: Microagg, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_release_beyond_memory(
     monkeypatch.setattr(MemoryBudget, "checked", small)
     pyarrow.parquet.write_table(tables.people(3000), tmp_path / "in.parquet")
     (tmp_path / "aside").mkdir()
-    asked = [
+    arguments = [
         "anonymize",
         "in.parquet",
         "out.parquet",
@@ -72,7 +72,7 @@ def test_a_release_beyond_memory(
         "1",
     ]
     dry = microagg(
-        *asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--dry-run"
+        *arguments, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--dry-run"
     )
     assert dry.code == 0, dry
     assert "A dry run: nothing is written. 3,000 records would be grouped." in dry.out
@@ -81,7 +81,7 @@ def test_a_release_beyond_memory(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aside", "in.parquet"]
     assert list((tmp_path / "aside").iterdir()) == []
     done = microagg(
-        *asked, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--report", "r.md"
+        *arguments, "--effort", "quick", "--memory", "100KB", "--spill", "aside", "--report", "r.md"
     )
     assert done.code == 0, done
     assert "Large-table mode: these checks were not run" in (tmp_path / "r.internal.md").read_text(

@@ -43,13 +43,13 @@ def test_a_bound_its_certificate_and_the_check(
     checked = microagg("verify-bound", proof, source)
     assert checked.code == 0, checked
     il = json.loads(proof.read_text())["claim"]["il"]
-    for said in (
+    for text in (
         "40 records by 'a', 'b'",
         f"scale {scale}",
         "at least 3 has",
         f"at least {il:.6g} %",
     ):
-        assert said in checked.out
+        assert text in checked.out
     done.silent_about(tables.cells_of_text(source))
     checked.silent_about(tables.cells_of_text(source))
 

@@ -1,4 +1,4 @@
-"""What the command line says of cells: unchanged, moved, filled and blanked, column by column."""
+"""Output of the command line on cells: unchanged, moved, filled and blanked, column by column."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mixed_tables import mixed_cells, mixed_groups, released_cells
 
 def test_cells_are_told_by_column(capsys: pytest.CaptureFixture[str]) -> None:
     before = mixed_cells(3)
-    found = changes(before, released_cells(before, mixed_groups(3)))
-    show.changes(found)
-    told = capsys.readouterr().out
-    assert told.startswith(
-        f"cells        {unchanged_on_average(found):.1f} % of the cells are as they were"
+    changed = changes(before, released_cells(before, mixed_groups(3)))
+    show.changes(changed)
+    output = capsys.readouterr().out
+    assert output.startswith(
+        f"cells        {unchanged_on_average(changed):.1f} % of the cells are as they were"
     )
-    lines = {line.split()[0]: line for line in told.splitlines()[2:]}
-    for name, change in found.items():
+    lines = {line.split()[0]: line for line in output.splitlines()[2:]}
+    for name, change in changed.items():
         assert f"{change.unchanged:.1f} %" in lines[name]
         assert (f"{change.filled} filled" in lines[name]) == (change.filled > 0)
         assert (f"{change.blanked} blanked" in lines[name]) == (change.blanked > 0)
@@ -30,6 +30,6 @@ def test_cells_are_told_by_column(capsys: pytest.CaptureFixture[str]) -> None:
 def test_very_many_columns_are_not_all_told(capsys: pytest.CaptureFixture[str]) -> None:
     many = {f"q{j}": Change(f"q{j}", Kind.NOMINAL, 50.0, None, "", 0, 0) for j in range(200)}
     show.changes(many)
-    told = capsys.readouterr().out
-    assert len(told.splitlines()) < 40
-    assert f"... and {200 - show.CHANGED} more columns" in told
+    output = capsys.readouterr().out
+    assert len(output.splitlines()) < 40
+    assert f"... and {200 - show.CHANGED} more columns" in output

@@ -90,8 +90,8 @@ def test_zeros_and_gaps_are_counted_as_the_strictest_reader_does(
     assert done.code == 3
     assert "2 of 4 classes" in done.out
     assert "counted by bits" in done.out
-    told = microagg("check", source, "--quasi", "share", "--k", "5", "--json")
-    assert json.loads(told.out)["counted_by"] == "bits"
+    result = microagg("check", source, "--quasi", "share", "--k", "5", "--json")
+    assert json.loads(result.out)["counted_by"] == "bits"
     plain = tables.write(pa.table({"share": shares[:5]}), tmp_path / "plain.parquet")
-    told = microagg("check", plain, "--quasi", "share", "--k", "5", "--json")
-    assert json.loads(told.out)["counted_by"] == "value"
+    result = microagg("check", plain, "--quasi", "share", "--k", "5", "--json")
+    assert json.loads(result.out)["counted_by"] == "value"

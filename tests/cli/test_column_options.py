@@ -1,5 +1,5 @@
-"""What is said of columns on the command line: each option is heard, each mistake gets its
-sentence, and nothing is written.
+"""Options of columns on the command line: each option is heard, each mistake gets its sentence, and
+nothing is written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_commands_that_read_columns_have_the_options(command: str) -> None:
 
 def test_help_tells_what_to_type() -> None:
     group = typer.main.get_command(app)
-    told = group.commands["anonymize"].get_help(click.Context(group))  # pyright: ignore
+    help_text = group.commands["anonymize"].get_help(click.Context(group))  # pyright: ignore
     for words in (
         "COLUMN=numeric|ordinal|nominal",
         "COLUMN[=ORDER]",
@@ -61,7 +61,7 @@ def test_help_tells_what_to_type() -> None:
         "COLUMN=CODES",
         "group|error|drop",
     ):
-        assert words in told
+        assert words in help_text
 
 
 @pytest.mark.parametrize(

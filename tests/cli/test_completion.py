@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def completed(folder: Path, typed: str) -> list[str]:
-    """What bash is offered behind what was typed."""
+    """Return what bash offers after the typed words."""
     words = typed.split(" ")
     environment = {
         "_MICROAGG_COMPLETE": "complete_bash",

@@ -52,7 +52,7 @@ def test_real_tables_work_as_printed(name: str, reference_data: Path, tmp_path: 
         undecided = run(*command, *QUICKLY, folder=tmp_path)
         undecided.refused("a.toml has open decisions: ")
         for column in [
-            each for table in tomllib.loads(first.out)["decide"].values() for each in table
+            entry for table in tomllib.loads(first.out)["decide"].values() for entry in table
         ]:
             assert f"'{column}'" in undecided.err
         assert not (tmp_path / "out.csv").exists()
@@ -86,9 +86,9 @@ def test_a_proposal_is_toml_and_nothing_else(microagg: Microagg, tmp_path: Path)
     before = tables.snapshot(tmp_path)
     done = microagg("propose", "in.csv", "--k", "7")
     assert (done.code, done.err) == (0, "")
-    told = tomllib.loads(done.out)
-    assert (told["k"], told["identifier"]) == (7, ["name", "code"])
-    assert {*told["quasi"], *told["confidential"]} == {"income", "debt", "disease"}
+    proposed = tomllib.loads(done.out)
+    assert (proposed["k"], proposed["identifier"]) == (7, ["name", "code"])
+    assert {*proposed["quasi"], *proposed["confidential"]} == {"income", "debt", "disease"}
     done.silent_about(tables.cells(tables.people(60)))
     assert tables.snapshot(tmp_path) == before
     microagg("propose", "nowhere.csv").refused("there is no file")
@@ -117,7 +117,7 @@ def settings_of(folder: Path) -> dict[str, object]:
 @pytest.mark.slow
 def test_options_override_a_file(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
-    asked = ma.Settings.of(
+    settings = ma.Settings.of(
         k=4,
         quasi=tables.QUASI,
         identifier=["name"],
@@ -128,7 +128,7 @@ def test_options_override_a_file(microagg: Microagg, tmp_path: Path) -> None:
         importance={"income": 2},
         seed=3,
     )
-    (tmp_path / "a.toml").write_text(asked.to_toml(), "utf-8")
+    (tmp_path / "a.toml").write_text(settings.to_toml(), "utf-8")
     command = ["anonymize", source, "out.csv", "--config", "a.toml"]
     assert microagg(*command).code == 0
     first = (tmp_path / "out.csv").read_bytes()
@@ -139,10 +139,10 @@ def test_options_override_a_file(microagg: Microagg, tmp_path: Path) -> None:
         ).code
         == 0
     )
-    told = settings_of(tmp_path)
-    assert (told["k"], told["refine"], told["scale"]) == (6, False, "rank")
-    assert told["importance"] == {"income": 2.0, "debt": 3.0}
-    assert told["params"]["effort"] == "quick"  # pyright: ignore
+    recorded = settings_of(tmp_path)
+    assert (recorded["k"], recorded["refine"], recorded["scale"]) == (6, False, "rank")
+    assert recorded["importance"] == {"income": 2.0, "debt": 3.0}
+    assert recorded["params"]["effort"] == "quick"  # pyright: ignore
     assert microagg(*command, "--method", "mdav").code == 0
     assert settings_of(tmp_path)["params"] == {"leftovers": "block"}
     assert microagg(*command).code == 0
@@ -178,7 +178,7 @@ def test_a_file_that_is_wrong(microagg: Microagg, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_other_commands_take_the_same_file(microagg: Microagg, tmp_path: Path) -> None:
     source = tables.write(tables.people(60), tmp_path / "in.csv")
-    asked = ma.Settings.of(
+    settings = ma.Settings.of(
         k=4,
         quasi=tables.QUASI,
         identifier=["name", "code"],
@@ -187,7 +187,7 @@ def test_other_commands_take_the_same_file(microagg: Microagg, tmp_path: Path) -
         seed=3,
         scale="minmax",
     )
-    (tmp_path / "a.toml").write_text(asked.to_toml(), "utf-8")
+    (tmp_path / "a.toml").write_text(settings.to_toml(), "utf-8")
     assert microagg("anonymize", source, "out.csv", "--config", "a.toml", "--keep-order").code == 0
     checked = microagg("check", "out.csv", "--config", "a.toml", "--json")
     assert (checked.code, json.loads(checked.out)["k"]) == (0, 4)

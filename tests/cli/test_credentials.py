@@ -64,9 +64,9 @@ def test_no_command_tells_them(microagg: Any, folder: Path, command: str, more: 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_errors_in_python(folder: Path, address: str) -> None:
-    for given in (address, Path(address)):
+    for source in (address, Path(address)):
         with pytest.raises(ma.InputError, match="nothing is read from or written to") as error:
-            anonymize_file(given, folder / "out.csv", k=2, quasi=["age"])
+            anonymize_file(source, folder / "out.csv", k=2, quasi=["age"])
         assert not any(secret in str(error.value) for secret in SECRETS)
     with pytest.raises(ma.InputError, match="nothing is read from or written to"):
         format_of(Path(address))
@@ -74,14 +74,16 @@ def test_errors_in_python(folder: Path, address: str) -> None:
 
 def test_whatever_an_error_says_of_an_address_is_bare() -> None:
     for address in ADDRESSES:
-        for said in (
+        for message in (
             f"{address!r} is wrong.",
             f"{Path(address)} is wrong.",
             f"no {address}; and 'a@b'.",
         ):
             for kind in (ma.InputError, ma.GuaranteeError, LostWorkersError):
-                error = kind(said, 5)
-                assert not any(secret in str(each) for secret in SECRETS for each in error.args)
+                error = kind(message, 5)
+                assert not any(
+                    secret in str(argument) for secret in SECRETS for argument in error.args
+                )
                 assert pickle.loads(pickle.dumps(error)).args == error.args
 
 

@@ -31,7 +31,7 @@ def test_it_says_what_would_be_done(microagg: Microagg, source: Path, tmp_path: 
         "anonymize", source, "out.csv", "--k", "4", *ROLES, "--dry-run", "--report", "r.html"
     )
     assert (done.code, done.err) == (0, "")
-    for told in (
+    for text in (
         "nothing is written",
         "60 records",
         "income",
@@ -43,7 +43,7 @@ def test_it_says_what_would_be_done(microagg: Microagg, source: Path, tmp_path: 
         "out.csv.internal.json",
         "r.public.html",
     ):
-        assert told in done.out
+        assert text in done.out
     done.silent_about(tables.cells(tables.people(60)))
     assert tables.snapshot(tmp_path) == before
 
@@ -52,7 +52,7 @@ def test_it_says_what_would_be_done(microagg: Microagg, source: Path, tmp_path: 
 def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None:
     table = ma.datasets.households(400)
     tables.write(table, tmp_path / "in.csv")
-    asked = [
+    arguments = [
         "--quasi",
         "hours,income,education",
         "--unit",
@@ -68,18 +68,20 @@ def test_it_agrees_with_what_is_done(microagg: Microagg, tmp_path: Path) -> None
         "--accept-risk",
         "true-values",
     ]
-    plan = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--dry-run", "--json").out)
+    plan = json.loads(
+        microagg("anonymize", "in.csv", "out.csv", *arguments, "--dry-run", "--json").out
+    )
     assert not (tmp_path / "out.csv").exists()
     assert plan["dry_run"] is True
-    done = json.loads(microagg("anonymize", "in.csv", "out.csv", *asked, "--json").out)
-    assert {each["name"]: each["role"] for each in plan["columns"]} == done["roles"]
+    done = json.loads(microagg("anonymize", "in.csv", "out.csv", *arguments, "--json").out)
+    assert {column["name"]: column["role"] for column in plan["columns"]} == done["roles"]
     assert plan["records"] == done["records"]
     assert set(plan["would_write"]) == set(done["written"].values())
     inside = json.loads((tmp_path / "out.csv.internal.json").read_text())["cells"]["columns"]
-    becomes = {each["name"]: each["becomes"] for each in plan["columns"]}
+    becomes = {column["name"]: column["becomes"] for column in plan["columns"]}
     for name, cell in inside.items():
         assert becomes[name] == f"its group's {cell['aggregate']}"
-    kinds = {each["name"]: each["kind"] for each in plan["columns"]}
+    kinds = {column["name"]: column["kind"] for column in plan["columns"]}
     assert {name: kinds[name] for name in inside} == {
         name: cell["kind"] for name, cell in inside.items()
     }
@@ -119,18 +121,18 @@ def test_it_refuses_places(microagg: Microagg, source: Path, target: str) -> Non
 
 
 class TestTheEstimate:
-    """What it is made of; how near it comes on this machine stands in docs/pipelines.md."""
+    """The parts of the estimate; how near it comes on this machine stands in docs/pipelines.md."""
 
     points = np.random.default_rng(3).normal(size=(3000, 3))
 
     def of(self, method: str, k: int = 5, **params: object) -> float:
         chosen = method_named(method)
-        found = search_estimate(
+        estimate = search_estimate(
             chosen, Problem.of(self.points, k), chosen.checked(dict(params)), seed=1
         )
-        assert found.sample <= len(self.points)
-        assert found.seconds is not None
-        return found.seconds
+        assert estimate.sample <= len(self.points)
+        assert estimate.seconds is not None
+        return estimate.seconds
 
     @pytest.mark.slow
     def test_more_work_is_expected_to_take_longer(self) -> None:
@@ -143,10 +145,10 @@ class TestTheEstimate:
     def test_a_limit_bounds_it(self) -> None:
         assert self.of("auto", effort="thorough", k=7, time_limit=0.5) == 0.5
         chosen = method_named("auto")
-        asked = chosen.checked({"effort": "prove"})
-        found = search_estimate(chosen, Problem.of(self.points, 5), asked, seed=1)
-        assert found.seconds is None
-        assert "time_limit" in found.open_end
+        settings = chosen.checked({"effort": "prove"})
+        estimate = search_estimate(chosen, Problem.of(self.points, 5), settings, seed=1)
+        assert estimate.seconds is None
+        assert "time_limit" in estimate.open_end
 
     @pytest.mark.slow
     def test_methods_without_effort(self) -> None:

@@ -69,7 +69,7 @@ def test_a_broken_method(
 
     monkeypatch.setattr(
         "microagg.release.settings.Settings.chosen_method",
-        property(lambda asked: dataclasses.replace(method_named(asked.method), run=run)),
+        property(lambda settings: dataclasses.replace(method_named(settings.method), run=run)),
     )
     refused(microagg, tmp_path, says)
 

@@ -169,8 +169,8 @@ def test_what_is_said_after_a_stop_is_what_is_there(
         "tidying up": ("files.commit.journal.end", 1),
     }
     name, turn = calls[step]
-    place, _, function = f"microagg.{name}".rpartition(".")
-    usual, made = getattr(sys.modules[place], function), []
+    module, _, function = f"microagg.{name}".rpartition(".")
+    usual, made = getattr(sys.modules[module], function), []
 
     def interrupt(*arguments: object, **options: object) -> object:
         made.append(1)
@@ -178,7 +178,7 @@ def test_what_is_said_after_a_stop_is_what_is_there(
             raise KeyboardInterrupt
         return usual(*arguments, **options)
 
-    monkeypatch.setattr(f"{place}.{function}", interrupt)
+    monkeypatch.setattr(f"{module}.{function}", interrupt)
     done = microagg(*command)
     assert done.code == 130, done
     expected = {
@@ -190,10 +190,10 @@ def test_what_is_said_after_a_stop_is_what_is_there(
         "tidying up": "out.csv had been verified and written before",
     }[step]
     assert f"error: stopped; {expected}.\n" in done.err
-    there = {path.name for path in tmp_path.iterdir()} - {"in.csv"}
+    names = {path.name for path in tmp_path.iterdir()} - {"in.csv"}
     release = {"out.csv", "out.csv.internal.json", "out.csv.public.json"}
     assert (
-        there
+        names
         == {
             "first report": release,
             "second report": {*release, "r.internal.md"},

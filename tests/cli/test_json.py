@@ -98,7 +98,9 @@ def folder(microagg: Microagg, tmp_path: Path) -> Path:
 def test_every_command_takes_json_and_is_walked_here() -> None:
     assert set(COMMANDS) == set(WORKING) == set(FAILING), "give a new command its lines here"
     for name, command in COMMANDS.items():
-        assert "--json" in {option for each in command.params for option in each.opts}, name
+        assert "--json" in {option for parameter in command.params for option in parameter.opts}, (
+            name
+        )
 
 
 def document(done: Outcome) -> Any:
@@ -118,10 +120,10 @@ def test_what_works_is_one_document(name: str, microagg: Microagg, folder: Path)
         microagg("bound", "in.csv", *QUASI, "--k", "4", "--time-limit", "1", "--save", "proof.json")
     for arguments in WORKING[name]:
         done = microagg(name, *arguments, "--json")
-        found = document(done)
-        assert done.code in (0, 3) or (name == "reproduce" and "error" in found), done
-        if done.code in (0, 3) and isinstance(found, dict):
-            assert "error" not in found
+        content = document(done)
+        assert done.code in (0, 3) or (name == "reproduce" and "error" in content), done
+        if done.code in (0, 3) and isinstance(content, dict):
+            assert "error" not in content
         usual = microagg(name, *arguments)
         assert usual.code == done.code, "the same exit code without --json"
 
@@ -146,7 +148,7 @@ def test_what_fails_is_one_document(name: str, microagg: Microagg, folder: Path)
 def test_a_proposal_goes_with_the_error(microagg: Microagg, folder: Path) -> None:
     done = microagg("anonymize", "in.csv", "out.csv", "--k", "4", "--json")
     error = document(done)["error"]
-    assert [each["name"] for each in error["proposal"]["columns"]] == [
+    assert [column["name"] for column in error["proposal"]["columns"]] == [
         "name",
         "income",
         "debt",
@@ -158,10 +160,10 @@ def test_a_proposal_goes_with_the_error(microagg: Microagg, folder: Path) -> Non
 
 def test_nothing_of_the_inside_is_told(microagg: Microagg, folder: Path) -> None:
     done = microagg("anonymize", "in.csv", "out.csv", "--k", "4", *ROLES, "--json")
-    told = document(done)
+    content = document(done)
     inside = json.loads((folder / "out.csv.internal.json").read_text())
-    assert told["loss"] == inside["loss"]
-    assert told["written"]["table"] == "out.csv"
+    assert content["loss"] == inside["loss"]
+    assert content["written"]["table"] == "out.csv"
     for secret in (
         str(inside["settings"]["seed"]),
         inside["input"]["digest"],

@@ -41,15 +41,15 @@ def test_malformed_files(tmp_path: Path) -> None:
     )
     assert done.code == 0, done
     wrong = []
-    for name, (code, said) in json.loads(done.out).items():
-        lines = said.strip().splitlines()
+    for name, (code, output) in json.loads(done.out).items():
+        lines = output.strip().splitlines()
         fine = (
             code == 2
             and len(lines) == 1
             and lines[0].startswith("error: ")
             and lines[0].endswith(".")
         )
-        if not fine or expected[name] not in said or "canary" in said or "Traceback" in said:
-            wrong.append((name, code, said, expected[name]))
+        if not fine or expected[name] not in output or "canary" in output or "Traceback" in output:
+            wrong.append((name, code, output, expected[name]))
     assert not wrong, wrong
     assert sorted(path.name for path in folder.iterdir()) == sorted(expected), "nothing was written"

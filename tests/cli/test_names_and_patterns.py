@@ -62,9 +62,9 @@ def test_the_proposed_rename_is_pasted(microagg: Microagg, survey: Path) -> None
     ]
     refused = microagg(*command)
     refused.refused("no Stata file can have a column called 'q.1'")
-    said = refused.err[refused.err.index("--rename") : refused.err.index(", or write")]
-    assert said == "--rename q.1=q_1 --rename 'q 2=q_2'"
-    done = microagg(*command, *shlex.split(said))
+    options = refused.err[refused.err.index("--rename") : refused.err.index(", or write")]
+    assert options == "--rename q.1=q_1 --rename 'q 2=q_2'"
+    done = microagg(*command, *shlex.split(options))
     assert done.code == 0, done.err
     assert read_table(survey.with_name("out.dta")).column_names == ["q_1", "q_2", "town"]
     again = microagg("repeat", "out.dta.internal.json", "in.csv", "again.dta")
@@ -75,11 +75,11 @@ def test_the_proposed_rename_is_pasted(microagg: Microagg, survey: Path) -> None
 def test_a_missing_extra_is_told_with_its_command(
     microagg: Microagg, survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,
         "find_spec",
-        lambda name, *more: None if name == "pyreadstat" else found(name, *more),
+        lambda name, *more: None if name == "pyreadstat" else find_spec(name, *more),
     )
     done = microagg("anonymize", "in.csv", "out.sav", "-k", "3", "--quasi", "q*", "--rest", "drop")
     done.refused(

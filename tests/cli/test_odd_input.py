@@ -1,5 +1,5 @@
-"""What used to end in a bug's message or a traceback: one sentence each, and nothing that steers a
-terminal or a spreadsheet.
+"""Input that used to end in a bug's message or a traceback: one sentence each, and nothing that
+steers a terminal or a spreadsheet.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def test_formulas_are_told_of_and_escaped_if_asked(microagg: Microagg, tmp_path:
     with (tmp_path / "out.csv").open(newline="") as file:
         written = [row[1] for row in csv.reader(file)][1:]
     assert written == [
-        f"'{text}" if place < 6 else text for place, text in enumerate(FORMULAS[:-1])
+        f"'{text}" if index < 6 else text for index, text in enumerate(FORMULAS[:-1])
     ] + ["'=1+1"]
     with (tmp_path / "plain.csv").open(newline="") as file:
         assert [row[1] for row in csv.reader(file)][1:] == FORMULAS, "to the letter"

@@ -73,7 +73,7 @@ def test_demo(microagg: Microagg, tmp_path: Path) -> None:
     assert "person" not in released
     assert set(released["education"]) <= {*EDUCATION, ""}
     assert released.groupby(ASKED["quasi"]).size().min() >= 7
-    for told in (
+    for text in (
         "5 columns (",
         "cells ",
         "filled",
@@ -81,7 +81,7 @@ def test_demo(microagg: Microagg, tmp_path: Path) -> None:
         "days",
         "One group, before and after",
     ):
-        assert told in done.out
+        assert text in done.out
     (command,) = [line for line in done.out.splitlines() if line.startswith("  microagg anonymize")]
     assert microagg(*shlex.split(command)[1:]).code == 0, (
         "the command that the demonstration shows does not work"

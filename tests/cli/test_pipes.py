@@ -25,11 +25,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def piped(folder: Path, *arguments: str, given: bytes | None = None) -> tuple[int, bytes, str]:
+def piped(folder: Path, *arguments: str, stdin: bytes | None = None) -> tuple[int, bytes, str]:
     """Run a command with a csv file on standard input; (exit code, what it gave out, what it
     said).
     """
-    content = (folder / "in.csv").read_bytes() if given is None else given
+    content = (folder / "in.csv").read_bytes() if stdin is None else stdin
     script = (
         "import subprocess, sys\n"
         "done = subprocess.run([sys.executable, '-m', 'microagg', *sys.argv[2:]], "
@@ -53,13 +53,13 @@ def piped(folder: Path, *arguments: str, given: bytes | None = None) -> tuple[in
 def test_what_goes_through_is_what_a_file_would_hold(folder: Path) -> None:
     assert run("-m", "microagg", "anonymize", "in.csv", "out.csv", *ROLES, folder=folder).code == 0
     expected = (folder / "out.csv").read_bytes()
-    code, out, said = piped(
+    code, out, errors = piped(
         folder, "anonymize", "-", "-", *ROLES, "--manifest", "m.json", "--public-manifest", "p.json"
     )
-    assert (code, out) == (0, expected), said
-    assert "verified on the written file" in said
-    assert "cannot" not in said
-    assert "without --manifest" not in said
+    assert (code, out) == (0, expected), errors
+    assert "verified on the written file" in errors
+    assert "cannot" not in errors
+    assert "without --manifest" not in errors
     manifest = json.loads((folder / "m.json").read_text())
     public = json.loads((folder / "p.json").read_text())
     assert (manifest["input"]["file"], public["output"]["file"]) == (
@@ -88,19 +88,19 @@ def test_what_goes_through_is_what_a_file_would_hold(folder: Path) -> None:
 
 
 def test_either_side_alone(folder: Path) -> None:
-    code, out, said = piped(folder, "anonymize", "-", "out.csv", *ROLES)
-    assert code == 0, said
+    code, out, errors = piped(folder, "anonymize", "-", "out.csv", *ROLES)
+    assert code == 0, errors
     assert b"out.csv.public.json" in out, "the summary, as for files"
     expected = (folder / "out.csv").read_bytes()
-    code, out, said = piped(folder, "anonymize", "in.csv", "-", *ROLES)
+    code, out, errors = piped(folder, "anonymize", "in.csv", "-", *ROLES)
     assert (code, out) == (0, expected)
-    assert said.splitlines()[-1].startswith(
+    assert errors.splitlines()[-1].startswith(
         "note: without --manifest the internal manifest is lost"
     )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given", "says"),
+    ("arguments", "stdin", "says"),
     [
         (["--l", "9"], None, "error: "),
         ([], b"", "standard input is empty"),
@@ -114,13 +114,13 @@ def test_either_side_alone(folder: Path) -> None:
     ],
 )
 def test_what_fails_gives_nothing_out(
-    folder: Path, arguments: list[str], given: bytes | None, says: str
+    folder: Path, arguments: list[str], stdin: bytes | None, says: str
 ) -> None:
-    code, out, said = piped(folder, "anonymize", "-", "-", *ROLES, *arguments, given=given)
+    code, out, errors = piped(folder, "anonymize", "-", "-", *ROLES, *arguments, stdin=stdin)
     assert code in (2, 3)
-    assert says in said
-    assert len(said.splitlines()) == 1
-    assert str(folder / "tmp") not in said
+    assert says in errors
+    assert len(errors.splitlines()) == 1
+    assert str(folder / "tmp") not in errors
     assert out == b"" or json.loads(out)["error"]["exit_code"] == code
     assert not (folder / "m.json").exists()
 
@@ -173,8 +173,8 @@ def test_a_full_disk_behind_standard_output(folder: Path) -> None:
 
 
 def test_a_proposal_from_a_pipe(folder: Path) -> None:
-    code, out, said = piped(folder, "propose", "-")
-    assert (code, said) == (0, "")
+    code, out, errors = piped(folder, "propose", "-")
+    assert (code, errors) == (0, "")
     assert out.decode() == run("-m", "microagg", "propose", "in.csv", folder=folder).out
 
 
@@ -193,11 +193,11 @@ def test_private_files_are_gone_when_it_is_asked_to_end(folder: Path, number: in
         environment=environment,
         input=subprocess.PIPE,
     )
-    while not (found := list((folder / "tmp").glob("microagg-*/*"))):
+    while not (files := list((folder / "tmp").glob("microagg-*/*"))):
         assert process.poll() is None
         time.sleep(0.02)
-    assert found[0].stat().st_mode & 0o077 == 0
-    assert found[0].parent.stat().st_mode & 0o077 == 0
+    assert files[0].stat().st_mode & 0o077 == 0
+    assert files[0].parent.stat().st_mode & 0o077 == 0
     os.kill(process.pid, number)
     done: Outcome = finish(process)
     assert done.code == (143 if number == signal.SIGTERM else 130)

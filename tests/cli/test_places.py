@@ -1,4 +1,4 @@
-"""What commands do not overwrite, and what `clean` and `repeat` say."""
+"""Files that commands do not overwrite, and the messages of `clean` and `repeat`."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, endi
         report = (source.parent / f"report.{kind}.md").read_text()
         assert "Every class has 3 or more different values of disease" in report
         assert "t-closeness" in report
-    told = (
+    options = (
         "--quasi",
         "income,debt",
         "--confidential",
@@ -85,7 +85,7 @@ def test_asked_for_kept_told_and_repeated(microagg: Microagg, source: Path, endi
         "--t",
         "0.3",
     )
-    checked = microagg("check", f"out{ending}", *told)
+    checked = microagg("check", f"out{ending}", *options)
     assert checked.code == 0
     assert checked.out.count("yes:") == 3
     first = (source.parent / f"out{ending}").read_bytes()
@@ -123,20 +123,20 @@ def test_check_says_where_it_is_missed(microagg: Microagg, source: Path) -> None
 
 
 def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
-    for asked in (
+    for options in (
         ["--l", "2.5", "--diversity", "entropy"],
         ["--l", "2", "--diversity", "recursive", "--c", "1.5"],
     ):
         done = microagg(
-            "anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--method", "mdav", *asked
+            "anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--method", "mdav", *options
         )
         assert done.code == 0, done
-        told = ("--quasi", "income,debt", "--confidential", "disease", "--k", "3")
-        assert microagg("check", "out.csv", *told, *asked).code == 0
+        arguments = ("--quasi", "income,debt", "--confidential", "disease", "--k", "3")
+        assert microagg("check", "out.csv", *arguments, *options).code == 0
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("options", "says"),
     [
         (
             ["--l", "4"],
@@ -155,9 +155,9 @@ def test_other_readings_of_diversity(microagg: Microagg, source: Path) -> None:
     ],
 )
 def test_refused_in_one_sentence(
-    microagg: Microagg, source: Path, asked: list[str], says: str
+    microagg: Microagg, source: Path, options: list[str], says: str
 ) -> None:
-    done = microagg("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, *asked)
+    done = microagg("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, *options)
     done.refused(says)
     done.silent_about({"secret-"})
     assert not (source.parent / "out.csv").exists()

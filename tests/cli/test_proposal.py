@@ -97,16 +97,16 @@ def test_asked_settles_the_columns_in_question(microagg: Microagg, tmp_path: Pat
 def test_asked_is_a_column_where_there_is_one(microagg: Microagg, tmp_path: Path) -> None:
     rows = "".join(f"{i % 2},{i % 3},{i % 5}.5\n" for i in range(60))
     (tmp_path / "in.csv").write_text(f"asked,told,size\n{rows}")
-    given = ["anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "asked,told,size"]
-    refused = microagg(*given, "--nominal", "asked")
+    arguments = ["anonymize", "in.csv", "out.csv", "--k", "3", "--quasi", "asked,told,size"]
+    refused = microagg(*arguments, "--nominal", "asked")
     assert refused.code == 2
     assert "numbers or codes: 'told'?" in refused.err
-    assert microagg(*given, "--nominal", "asked", "--numeric", "told").code == 0
+    assert microagg(*arguments, "--nominal", "asked", "--numeric", "told").code == 0
     assert nominal_of(tmp_path) == ["asked"]
 
 
 def nominal_of(folder: Path) -> list[str]:
-    """What the release says it took for nominal."""
+    """Return the columns that the release took for nominal."""
     return json.loads((folder / "out.csv.public.json").read_text())["settings"]["nominal"]
 
 

@@ -14,17 +14,17 @@ Microagg = Callable[..., Outcome]
 def test_propose_and_anonymize_take_both(microagg: Microagg, tmp_path: Path) -> None:
     rows = [f"{20 + j},{'k.A.' if j == 3 else 160 + j}" for j in range(12)]
     (tmp_path / "in.csv").write_text("\n".join(["A survey", "age,height", *rows]) + "\n")
-    asked = ("in.csv", "--skip-rows", "1", "--na", "k.A.")
-    proposed = microagg("propose", *asked, "--json")
+    arguments = ("in.csv", "--skip-rows", "1", "--na", "k.A.")
+    proposed = microagg("propose", *arguments, "--json")
     assert proposed.code == 0, proposed.err
     content = json.loads(proposed.out)
     assert content["settings"]["na"] == ["k.A."]
-    assert {each["kind"] for each in content["columns"]} == {"numeric"}
+    assert {column["kind"] for column in content["columns"]} == {"numeric"}
     done = microagg(
         "anonymize",
         "in.csv",
         "out.csv",
-        *asked[1:],
+        *arguments[1:],
         "--k",
         "3",
         "--quasi",
@@ -34,6 +34,6 @@ def test_propose_and_anonymize_take_both(microagg: Microagg, tmp_path: Path) -> 
     )
     assert done.code == 0, done.err
     assert microagg("check", "out.csv", "--k", "3", "--quasi", "age,height").code == 0
-    stopped = microagg("anonymize", "in.csv", "other.csv", *asked[1:], "--k", "3")
+    stopped = microagg("anonymize", "in.csv", "other.csv", *arguments[1:], "--k", "3")
     assert stopped.code == 2
     assert "--na=k.A. --skip-rows 1" in stopped.out

@@ -93,7 +93,7 @@ def test_a_drawn_seed_differs_and_repeats_the_run(microagg: Microagg, source: Pa
 
 @pytest.mark.slow
 def test_any_number_of_threads(source: Path) -> None:
-    found = []
+    outputs = []
     for threads in ("1", "2"):
         names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         done = run(
@@ -111,5 +111,5 @@ def test_any_number_of_threads(source: Path) -> None:
             environment=dict.fromkeys(names, threads),
         )
         assert done.code == 0, done
-        found.append(written(source.parent))
-    assert found[0] == found[1]
+        outputs.append(written(source.parent))
+    assert outputs[0] == outputs[1]

@@ -41,17 +41,17 @@ def test_two_reports_are_written(microagg: Microagg, source: Path, ending: str) 
     internal, public = source.parent / f"r.internal{ending}", source.parent / f"r.public{ending}"
     assert internal.stat().st_mode & 0o777 == 0o600
     assert f"r.public{ending}" in done.out
-    told = public.read_text("utf-8")
+    text = public.read_text("utf-8")
     for value in tables.cells(tables.people(60)):
         if value.startswith(("canary", "secret", "4")) and len(value) > 5:
-            assert value not in told
-    assert "seed" not in told
+            assert value not in text
+    assert "seed" not in text
     assert "linkage" in internal.read_text("utf-8")
     manifest = json.loads((source.parent / "out.csv.internal.json").read_text())
     for name in ("in.csv", manifest["input"]["digest"], manifest["settings"]["date"]):
         assert name in internal.read_text("utf-8")
-        assert name not in told
-    assert "out.csv" in told
+        assert name not in text
+    assert "out.csv" in text
 
 
 def test_a_report_of_an_unknown_kind_is_refused_before_any_work(
@@ -89,9 +89,9 @@ def test_assess(microagg: Microagg, source: Path) -> None:
     assert shown.code == 0, shown
     assert "What an intruder gains" in shown.out
     shown.silent_about({value for value in tables.cells(tables.people(60)) if len(value) > 6})
-    found = json.loads(microagg("assess", source, "out.csv", "--quasi", quasi, "--json").out)
+    content = json.loads(microagg("assess", source, "out.csv", "--quasi", quasi, "--json").out)
     internal = json.loads((source.parent / "out.csv.internal.json").read_text())
-    figures = {figure["name"]: figure["value"] for figure in found["figures"]}
+    figures = {figure["name"]: figure["value"] for figure in content["figures"]}
     assert figures["il"] == pytest.approx(internal["loss"]["IL"])
     by_key = microagg("assess", source, "out.csv", "--quasi", quasi, "--key", "code", "--json")
     assert {f["name"]: f["value"] for f in json.loads(by_key.out)["figures"]} == figures

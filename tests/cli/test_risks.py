@@ -26,15 +26,15 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
-    asked = ["--k", "5", "--quasi", "net income,age", "--method", "mdav"]
-    done = microagg("anonymize", source, "out.csv", *asked)
+    arguments = ["--k", "5", "--quasi", "net income,age", "--method", "mdav"]
+    done = microagg("anonymize", source, "out.csv", *arguments)
     assert done.code == 0, done
     assert "ne record is so large" in " ".join(done.out.split())
     assert "'net income' in 1 of" in done.out
     assert "--cap NAME=99.5%" in done.out
     assert "10000000" not in done.out.replace(",", "")
     capped = microagg(
-        "anonymize", source, "out.csv", *asked, "--cap", "net income=99.5%", "--cap", "age=31:"
+        "anonymize", source, "out.csv", *arguments, "--cap", "net income=99.5%", "--cap", "age=31:"
     )
     assert capped.code == 0, capped
     assert "so large" not in capped.out
@@ -44,7 +44,7 @@ def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("arguments", "says"),
     [
         (["--precision", "full"], "--accept-risk full-precision accepts that"),
         (["--method", "individual-ranking"], "--accept-risk single-columns accepts that"),
@@ -54,10 +54,10 @@ def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
         (["--accept-risk", "all"], "must be any of full-precision"),
     ],
 )
-def test_what_is_refused(microagg: Microagg, source: Path, asked: list[str], says: str) -> None:
+def test_what_is_refused(microagg: Microagg, source: Path, arguments: list[str], says: str) -> None:
     before = tables.snapshot(source.parent)
     roles = ["--k", "5", "--quasi", "net income,age", "--report", "r.md"]
-    microagg("anonymize", source, "out.csv", *roles, *asked).refused(says)
+    microagg("anonymize", source, "out.csv", *roles, *arguments).refused(says)
     assert tables.snapshot(source.parent) == before
 
 
@@ -71,7 +71,9 @@ def test_what_is_accepted(microagg: Microagg, source: Path) -> None:
 
 def test_a_proof_beside_l_says_what_it_leaves_out(microagg: Microagg, tmp_path: Path) -> None:
     tables.write(tables.people(24), tmp_path / "in.csv")
-    asked = ["--k", "3", *tables.ROLES, "--effort", "prove"]
-    beside = microagg("anonymize", "in.csv", "out.csv", *asked, "--l", "3")
+    arguments = ["--k", "3", *tables.ROLES, "--effort", "prove"]
+    beside = microagg("anonymize", "in.csv", "out.csv", *arguments, "--l", "3")
     assert "the bound is for k alone: it leaves l out, and with it" in beside.out
-    assert "and with it any grouping" not in microagg("anonymize", "in.csv", "out.csv", *asked).out
+    assert (
+        "and with it any grouping" not in microagg("anonymize", "in.csv", "out.csv", *arguments).out
+    )

@@ -61,9 +61,9 @@ def source(tmp_path: Path) -> Path:
 
 
 def manifest(folder: Path, name: str = "out.csv") -> dict[str, object]:
-    told = json.loads((folder / f"{name}.internal.json").read_text())
-    assert told["output"].pop("file") == name
-    return told
+    content = json.loads((folder / f"{name}.internal.json").read_text())
+    assert content["output"].pop("file") == name
+    return content
 
 
 @pytest.mark.slow
@@ -72,10 +72,10 @@ def test_the_default_says_what_it_chose(microagg: Microagg, source: Path) -> Non
     assert done.code == 0, done
     assert "method       auto (effort=balanced)" in done.out
     assert "120 records, 3 columns that vary, k = 3" in done.out
-    told = manifest(source.parent)
-    assert told["settings"]["method"] == "auto"
-    assert told["chosen"]
-    assert told["stopped_early"] is False
+    content = manifest(source.parent)
+    assert content["settings"]["method"] == "auto"
+    assert content["chosen"]
+    assert content["stopped_early"] is False
     assert ma.check(read_table(source.parent / "out.csv"), ["a", "b", "c"], 3).holds
 
 
@@ -139,14 +139,14 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_run_can_be_repeated(
     assert "stopped early (interrupted)" in done.out
     kept = source.parent / "out.csv"
     assert ma.check(read_table(kept), ["a", "b", "c"], 3).holds
-    told = manifest(source.parent)
-    assert told["stopped_early"] is True
-    assert told["settings"]["params"]["stop_after"] >= 2
+    content = manifest(source.parent)
+    assert content["stopped_early"] is True
+    assert content["settings"]["params"]["stop_after"] >= 2
     again = microagg("repeat", "out.csv.internal.json", source, "again.csv")
     assert again.code == 0, again
     assert "the same release as the manifest describes" in again.out
     assert (source.parent / "again.csv").read_bytes() == kept.read_bytes()
-    assert manifest(source.parent, "again.csv") == told
+    assert manifest(source.parent, "again.csv") == content
 
 
 def test_a_time_limit_ends_at_a_checkpoint_that_can_be_repeated(
@@ -203,18 +203,18 @@ def in_a_terminal(source: Path, answer: str | None) -> tuple[int, str]:
         environment={"TERM": "xterm", "COLUMNS": "200"},
     )  # fmt: skip
     os.close(theirs)
-    said = Reader(ours)
+    reader = Reader(ours)
     assert process.stdout is not None
     while process.stdout.readline() != "checkpoint 2\n":
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    said.wait_for("Keep the best")
+    reader.wait_for("Keep the best")
     if answer is None:
         process.send_signal(signal.SIGINT)
     else:
         os.write(ours, answer.encode())
     done = finish(process)
-    said.join(PATIENCE)
+    reader.join(PATIENCE)
     os.close(ours)
     return done.code, done.out
 
@@ -233,7 +233,7 @@ def test_in_a_terminal_the_user_is_asked(source: Path, answer: str | None, kept:
 
 
 def test_any_number_of_threads_gives_the_same(microagg: Microagg, source: Path) -> None:
-    found = []
+    contents = []
     for threads in ("1", "2", "3"):
         microagg(
             "anonymize",
@@ -250,5 +250,5 @@ def test_any_number_of_threads_gives_the_same(microagg: Microagg, source: Path) 
             "--threads",
             threads,
         )
-        found.append((source.parent / "out.csv").read_bytes())
-    assert len(set(found)) == 1
+        contents.append((source.parent / "out.csv").read_bytes())
+    assert len(set(contents)) == 1

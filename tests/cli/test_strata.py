@@ -49,10 +49,10 @@ def test_the_command_line(microagg: Microagg, tmp_path: Path) -> None:
         *("check", "out.csv", "--k", "4", "--quasi", "age,income", "--stratum", "region")
     )
     assert checked.code == 0
-    told = (tmp_path / "told.public.html").read_text("utf-8")
-    assert "released unchanged; no group crosses it" in told
-    assert "the quasi-identifying columns, the strata, the weight" in told
-    assert "Totals and means, weighted," in told
+    report = (tmp_path / "told.public.html").read_text("utf-8")
+    assert "released unchanged; no group crosses it" in report
+    assert "the quasi-identifying columns, the strata, the weight" in report
+    assert "Totals and means, weighted," in report
     again = microagg("repeat", "out.csv.internal.json", "in.csv", "again.csv")
     assert again.code == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
@@ -114,8 +114,8 @@ def test_wrong_input_gets_its_sentence(microagg: Microagg, tmp_path: Path) -> No
         ): "small_strata must be one of error, drop",
         ("in.csv", "--stratum", "w"): "say --small-strata drop to leave these records out",
     }
-    for (source, *given), says in wrong.items():
-        microagg("anonymize", source, "out.csv", *usual, *given).refused(says)
+    for (source, *arguments), says in wrong.items():
+        microagg("anonymize", source, "out.csv", *usual, *arguments).refused(says)
     assert not (tmp_path / "out.csv").exists()
 
 

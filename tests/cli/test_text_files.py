@@ -83,8 +83,8 @@ def columns_of(path: Path, encoding: str = "cp1252", delimiter: str = ";") -> di
         line.split(delimiter) for line in path.read_bytes().decode(encoding).splitlines()
     ]
     return {
-        name.strip('"'): [row[place].strip('"') for row in rows]
-        for place, name in enumerate(header)
+        name.strip('"'): [row[index].strip('"') for row in rows]
+        for index, name in enumerate(header)
     }
 
 
@@ -98,22 +98,22 @@ def test_a_german_file_from_end_to_end(microagg: Microagg, german: Path, tmp_pat
     )
     written = (tmp_path / "out.csv").read_bytes()
     assert written.count(b"\r\n") == written.count(b"\n") == 41
-    found, given = columns_of(tmp_path / "out.csv"), columns_of(german)
+    released, original = columns_of(tmp_path / "out.csv"), columns_of(german)
     assert (
         min(
             tables.class_sizes(
-                list(zip(*(found[name] for name in QUASI.split(",")), strict=True))
+                list(zip(*(released[name] for name in QUASI.split(",")), strict=True))
             ).values()
         )
         >= 3
     )
     for name in ("Krankheit", "Miete", "Ort"):
-        assert found[name] == given[name], "to the letter"
-    assert all("," in size and "." not in size for size in found["Größe"] if len(size) > 1)
-    assert any("." in income and "," in income for income in found["Einkommen"])
-    assert all(len(born) == 10 and born[2] == born[5] == "." for born in found["Geburt"])
-    mean = sum(float(x.replace(".", "").replace(",", ".")) for x in found["Einkommen"]) / 40
-    before = sum(float(x.replace(".", "").replace(",", ".")) for x in given["Einkommen"]) / 40
+        assert released[name] == original[name], "to the letter"
+    assert all("," in size and "." not in size for size in released["Größe"] if len(size) > 1)
+    assert any("." in income and "," in income for income in released["Einkommen"])
+    assert all(len(born) == 10 and born[2] == born[5] == "." for born in released["Geburt"])
+    mean = sum(float(x.replace(".", "").replace(",", ".")) for x in released["Einkommen"]) / 40
+    before = sum(float(x.replace(".", "").replace(",", ".")) for x in original["Einkommen"]) / 40
     assert abs(mean - before) < 0.01
 
     assert microagg("check", "out.csv", "--k", "3", "--quasi", QUASI, *SAID).code == 0
@@ -139,8 +139,8 @@ def test_the_same_file_without_a_word_said(
     assert "was read as CP1252 (Latin-1); say --encoding cp1252" in notes[0]
     assert "have decimal commas and points that group digits" in notes[1]
     assert "say --decimal , with --thousands . to settle it" in notes[1]
-    told = microagg("anonymize", german, "told.csv", "--k", "3", "--keep-order", *ROLES, *SAID)
-    assert told.code == 0, told
+    outcome = microagg("anonymize", german, "told.csv", "--k", "3", "--keep-order", *ROLES, *SAID)
+    assert outcome.code == 0, outcome
     assert (tmp_path / "told.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
 
 
@@ -172,12 +172,12 @@ def test_a_german_file_becomes_an_english_one(
     )
     assert done.code == 0, done
     (tmp_path / "plain.csv").write_bytes(gzip.decompress((tmp_path / "out.csv.gz").read_bytes()))
-    found = columns_of(tmp_path / "plain.csv", "utf-8", ",")
-    assert [float(rent) for rent in found["Miete"]] == [
+    columns = columns_of(tmp_path / "plain.csv", "utf-8", ",")
+    assert [float(rent) for rent in columns["Miete"]] == [
         float(x.replace(",", ".")) for x in columns_of(german)["Miete"]
     ]
-    assert all(float(income) > 100 for income in found["Einkommen"])
-    assert all(born[4] == born[7] == "-" for born in found["Geburt"])
+    assert all(float(income) > 100 for income in columns["Einkommen"])
+    assert all(born[4] == born[7] == "-" for born in columns["Geburt"])
     manifest = json.loads((tmp_path / "out.csv.gz.internal.json").read_text())
     assert manifest["settings"]["reading"] == {
         "encoding": "cp1252",
@@ -216,7 +216,7 @@ def test_markers_as_the_issue_prints_them(microagg: Microagg, tmp_path: Path) ->
 
 
 def test_a_manifest_of_before_is_repeated(tmp_path: Path) -> None:
-    """What was said about files stood beside the settings once."""
+    """Options of files stood beside the settings once."""
     rows = [f"{age};{age * 7}" for age in range(30, 42)]
     source = tmp_path / "in.csv"
     source.write_text("\n".join([*rows, ""]))

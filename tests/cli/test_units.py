@@ -22,7 +22,9 @@ def source(tmp_path: Path) -> Path:
     rng = np.random.default_rng(5)
     home = np.sort(rng.integers(0, 30, 90))
     table = pd.DataFrame({"age": rng.integers(18, 90, 90), "rooms": rng.integers(1, 5, 30)[home]})
-    table.assign(home=[f"secret-{each}" for each in home]).to_csv(tmp_path / "in.csv", index=False)
+    table.assign(home=[f"secret-{number}" for number in home]).to_csv(
+        tmp_path / "in.csv", index=False
+    )
     return tmp_path / "in.csv"
 
 
@@ -60,7 +62,7 @@ def test_kept_told_and_checked(microagg: Microagg, source: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("options", "expected"),
     [
         (("--unit", "age"), "two roles"),
         (("--unit", "home", "--unit", "rooms"), "unit takes one column"),
@@ -68,7 +70,7 @@ def test_kept_told_and_checked(microagg: Microagg, source: Path) -> None:
     ],
 )
 def test_wrong_units_get_one_sentence(
-    microagg: Microagg, source: Path, said: tuple[str, ...], expected: str
+    microagg: Microagg, source: Path, options: tuple[str, ...], expected: str
 ) -> None:
     done = microagg(
         "anonymize",
@@ -82,7 +84,7 @@ def test_wrong_units_get_one_sentence(
         "3",
         "--rest",
         "drop",
-        *said,
+        *options,
     )
     assert done.code == 2
     assert expected in done.err

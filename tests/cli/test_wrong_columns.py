@@ -1,5 +1,5 @@
-"""What is said of columns and does not fit them, through `anonymize`: one sentence, exit code 2,
-nothing written, no value told.
+"""Options that do not fit the columns, through `anonymize`: one sentence, exit code 2, nothing
+written, no value told.
 """
 
 from __future__ import annotations

@@ -138,8 +138,8 @@ def test_missing_values_are_refused_where_that_is_asked_for(
     table = with_income([4815999, None if typed else cell], pa.int64() if typed else None)
     source = folder / f"in{ending}"
     tables.write(table, source) if typed else source.write_text(tables.csv_text(table, ";"))
-    said = ("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--missing", "error")
-    refused(microagg, folder, "quasi-identifiers are missing: 1 in 'income'", *said)
+    arguments = ("anonymize", source, "out.csv", "--k", "3", *tables.ROLES, "--missing", "error")
+    refused(microagg, folder, "quasi-identifiers are missing: 1 in 'income'", *arguments)
 
 
 @pytest.mark.parametrize(

@@ -221,17 +221,17 @@ def test_300_tiny_mixed_tables_are_never_beaten() -> None:
 def test_progress_is_told_and_can_cancel() -> None:
     points = np.random.default_rng(0).normal(size=(2000, 3))
     for method in ALL:
-        told: list[tuple[int, int]] = []
+        calls: list[tuple[int, int]] = []
         partition(
             method,
             fitting(method, points),
             5,
-            progress=lambda done, total, told=told: told.append((done, total)),
+            progress=lambda done, total, calls=calls: calls.append((done, total)),
             **cheaply(method),
         )
-        assert len(told) > (3 if method.family == "mdav" else 0), "long work tells nothing"
-        assert told[-1] == (2000, 2000)
-        assert [done for done, _ in told] == sorted(done for done, _ in told)
+        assert len(calls) > (3 if method.family == "mdav" else 0), "long work tells nothing"
+        assert calls[-1] == (2000, 2000)
+        assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 
     def cancel(done: int, total: int) -> None:
         raise ma.Cancelled("stopped")

@@ -26,15 +26,15 @@ from microagg.methods.method import Effort, Method
 from microagg.methods.registry import methods
 
 METHODS = methods()
-FORMATS = [each for each in formats() if not each.read_only]
+FORMATS = [file_format for file_format in formats() if not file_format.read_only]
 RELEASES, SOME_RELEASES = len(METHODS) * len(FORMATS), 60
 Confidential = dict[str, tuple[list[Any], bool]]
 
 
 def chosen(seed: int) -> tuple[Method, Format]:
     """Each method in turn, and with it each format."""
-    turn, place = divmod(seed, len(METHODS))
-    return METHODS[place], FORMATS[(place + turn) % len(FORMATS)]
+    turn, index = divmod(seed, len(METHODS))
+    return METHODS[index], FORMATS[(index + turn) % len(FORMATS)]
 
 
 def random_table(rng: np.random.Generator, quasi: int) -> tuple[pa.Table, Confidential]:
@@ -67,13 +67,13 @@ def random_release(seed: int, folder: Path) -> tuple[Path, int, dict[str, Any], 
     rng = np.random.default_rng([17, seed])
     table, confidential = random_table(rng, method.columns or int(rng.integers(1, 4)))
     together = method.scope == "record"
-    asked = random_asked(rng, confidential) if together and rng.random() < 0.7 else {}
+    promise = random_asked(rng, confidential) if together and rng.random() < 0.7 else {}
     k, quasi = (
         int(rng.integers(2, 7)),
         [name for name in table.column_names if name.startswith("q")],
     )
     release = ma.anonymize(
-        table, k, quasi, confidential=list(confidential), method=method.name, seed=seed, **asked,
+        table, k, quasi, confidential=list(confidential), method=method.name, seed=seed, **promise,
         refine=together and bool(rng.random() < 0.3), precision=str(rng.choice(["column", "full"])),
         scale=str(rng.choice(["zscore", "minmax", "robust", "rank", "none"])),
         cap={quasi[0]: ("2%", "97.5%")} if rng.random() < 0.3 else None,
@@ -82,7 +82,7 @@ def random_release(seed: int, folder: Path) -> tuple[Path, int, dict[str, Any], 
     )  # fmt: skip
     path = folder / f"out{format.suffixes[0]}"
     release.save(path, keep_order=bool(rng.random() < 0.5))
-    return path, k, asked, confidential, together
+    return path, k, promise, confidential, together
 
 
 def readers_of(path: Path, format: Format) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 
 def holds(seed: int, folder: Path) -> None:
     """Make a release and count, with three readers, what was promised of it."""
-    path, k, asked, confidential, together = random_release(seed, folder)
+    path, k, guarantee, confidential, together = random_release(seed, folder)
     for reader, table in readers_of(path, chosen(seed)[1]).items():
         rows = rows_of(table)
         quasi = [name for name in rows[0] if name.startswith("q")]
@@ -133,11 +133,11 @@ def holds(seed: int, folder: Path) -> None:
         for name, (before, nominal) in confidential.items():
             values = [row[name] if nominal else float(row[name]) for row in rows]
             assert sorted(values) == sorted(before), f"{reader}: {name} is released as it was"
-            for members in groups if asked else ():
-                assert promised.is_kept(values, members, nominal=nominal, **asked), (
+            for members in groups if guarantee else ():
+                assert promised.is_kept(values, members, nominal=nominal, **guarantee), (
                     reader,
                     name,
-                    asked,
+                    guarantee,
                 )
 
 

@@ -138,8 +138,8 @@ def test_dominated_groups_of_an_aggregate_are_noted(source: Path, trimmed: None)
     table = pyarrow.parquet.read_table(source)
     income = table.column("income").to_numpy().copy()
     income[np.random.default_rng(1).choice(2000, 12, replace=False)] *= 1e4
-    place = table.column_names.index("income")
-    pyarrow.parquet.write_table(table.set_column(place, "income", pyarrow.array(income)), source)
+    index = table.column_names.index("income")
+    pyarrow.parquet.write_table(table.set_column(index, "income", pyarrow.array(income)), source)
     release = released(source, "memory", aggregate={"income": TRIMMED_MEAN.name}, scale="rank")
     (note,) = [note for note in map(str, release.notes) if "one record is so large" in note]
     assert "'income'" in note
@@ -201,7 +201,7 @@ def test_a_measure_on_the_command_line(source: Path, measured: None) -> None:
         "--json",
     )
     assert done.code == 0, done
-    (figure,) = [each for each in json.loads(done.out)["figures"] if each["name"] == "hellinger"]
+    (figure,) = [entry for entry in json.loads(done.out)["figures"] if entry["name"] == "hellinger"]
     assert (figure["value"], figure["basis"]) == (0.0, "a sample of records")
 
 
@@ -298,13 +298,13 @@ def test_a_setting(source: Path) -> None:
         "-c", SETTING, json.dumps(SETTINGS), folder=source.parent, environment={"PYTHONPATH": path}
     )
     assert done.code == 0, done
-    found = json.loads(done.out)
-    schema = found.pop("schema")
+    content = json.loads(done.out)
+    schema = content.pop("schema")
     assert schema["enum"] == ["research", "teaching"]
     assert schema["description"] == "What the release is for."
-    assert found.pop("signature") == "research"
-    assert set(found.values()) == {"teaching"}, found
-    assert len(found) == 14
+    assert content.pop("signature") == "research"
+    assert set(content.values()) == {"teaching"}, content
+    assert len(content) == 14
     register = "import made_up_setting; made_up_setting.install()"
     done = command_line(source.parent, register, "anonymize", "--help")
     assert "--purpose" in done.out, done

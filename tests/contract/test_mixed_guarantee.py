@@ -32,8 +32,8 @@ Cells = dict[str, list[Any]]
 
 def chosen(seed: int) -> tuple[Method, Format]:
     """Each method in turn, and with it each format."""
-    turn, place = divmod(seed, len(METHODS))
-    return METHODS[place], FORMATS[(place + turn) % len(FORMATS)]
+    turn, index = divmod(seed, len(METHODS))
+    return METHODS[index], FORMATS[(index + turn) % len(FORMATS)]
 
 
 def random_cells(rng: np.random.Generator) -> Cells:
@@ -84,7 +84,9 @@ def is_atom(cell: Any, name: str) -> bool:
 
 
 def settled(column: list[Any], name: str, k: int) -> list[Any]:
-    """What a group may release of a column, the slow way: tables.md as it is written."""
+    """Return the cells that a group may release of a column, the slow way: tables.md as it is
+    written.
+    """
     if name in ("q_town", "q_member"):
         counts = Counter(column)
         return [cell for cell, count in counts.items() if count == max(counts.values())]
@@ -115,7 +117,7 @@ def holds(seed: int, folder: Path) -> None:
     cells = random_cells(rng)
     quasi = [name for name in cells if name.startswith("q")]
     k = int(rng.integers(2, 7))
-    asked = {"l": 2} if rng.random() < 0.5 else {}
+    guarantee = {"l": 2} if rng.random() < 0.5 else {}
     release = ma.anonymize(
         arrow_of(cells),
         k,
@@ -123,7 +125,7 @@ def holds(seed: int, folder: Path) -> None:
         confidential=["c"],
         method=method.name,
         seed=seed,
-        **asked,
+        **guarantee,
         special={"q_income": CODES} if "q_income" in cells else None,
         refine=bool(rng.random() < 0.3),
         scale=str(rng.choice(["zscore", "minmax", "robust", "rank", "none"])),
@@ -131,12 +133,12 @@ def holds(seed: int, folder: Path) -> None:
         accept_risk="true-values",
         **{p.name: 3 for p in method.parameters if isinstance(p, Effort)},
     )
-    told = release.table.to_pydict()
+    released = release.table.to_pydict()
     for group in range(int(release.labels.max()) + 1):
         rows = np.flatnonzero(release.labels == group)
         assert len(rows) >= k
         for name in quasi:
-            shared = {told[name][i] for i in rows}
+            shared = {released[name][i] for i in rows}
             assert len(shared) == 1
             assert shared <= set(settled([cells[name][i] for i in rows], name, k)), (name, group)
     path = folder / f"out{format.suffixes[0]}"
@@ -154,8 +156,8 @@ def holds(seed: int, folder: Path) -> None:
         )
         values = [None if is_missing(row["c"]) else row["c"] for row in rows]
         assert sorted(map(str, values)) == sorted(map(str, cells["c"])), reader
-        for members in groups if asked else ():
-            assert promised.is_kept(values, members, nominal=True, **asked), reader
+        for members in groups if guarantee else ():
+            assert promised.is_kept(values, members, nominal=True, **guarantee), reader
 
 
 def is_missing(cell: Any) -> bool:

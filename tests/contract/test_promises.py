@@ -70,8 +70,8 @@ def with_gaps(
 ) -> tuple[pa.Array, list[Any]]:
     """A column that lacks a tenth of its values, or none; and the values."""
     gaps = rng.random(len(values)) < rng.choice([0.0, 0.1])
-    given = pa.array(column) if isinstance(column, list) else column
-    holed = given.take(pa.array(np.arange(len(values)), mask=gaps))
+    array = pa.array(column) if isinstance(column, list) else column
+    holed = array.take(pa.array(np.arange(len(values)), mask=gaps))
     return holed, [None if gap else value for gap, value in zip(gaps, values, strict=True)]
 
 
@@ -80,26 +80,29 @@ def random_asked(
 ) -> dict[str, Any]:
     """Something that can be kept."""
     everybody = list(range(len(next(iter(confidential.values()))[0])))
-    asked: dict[str, Any] = {}
+    guarantee: dict[str, Any] = {}
     if rng.random() < 0.7:
-        asked["t"] = float(rng.choice([0.05, 0.1, 0.2, 0.35]))
-    if "t" in asked and rng.random() < 0.3:
-        return asked
+        guarantee["t"] = float(rng.choice([0.05, 0.1, 0.2, 0.35]))
+    if "t" in guarantee and rng.random() < 0.3:
+        return guarantee
     kind = str(rng.choice(["distinct", "entropy", "recursive"]))
     if kind == "distinct":
         most = min(promised.distinct(values, everybody) for values, _ in confidential.values())
-        return asked | {"l": int(rng.integers(2, min(most, 6) + 1))}
+        return guarantee | {"l": int(rng.integers(2, min(most, 6) + 1))}
     if kind == "entropy":
         most = min(
             math.exp(promised.entropy(values, everybody)) for values, _ in confidential.values()
         )
-        return asked | {"l": 1.0 + float(rng.uniform(0.2, 0.95)) * (most - 1.0), "diversity": kind}
+        return guarantee | {
+            "l": 1.0 + float(rng.uniform(0.2, 0.95)) * (most - 1.0),
+            "diversity": kind,
+        }
     c = 1.5
     while not all(
         promised.is_recursive(values, everybody, 2, c) for values, _ in confidential.values()
     ):
         c *= 1.5
-    return asked | {"l": 2, "diversity": kind, "c": c}
+    return guarantee | {"l": 2, "diversity": kind, "c": c}
 
 
 def anonymized(
@@ -107,7 +110,7 @@ def anonymized(
 ) -> tuple[Any, dict[str, Any], dict[str, tuple[list[Any], bool]], int]:
     rng = np.random.default_rng([11, seed])
     table, confidential = random_table(rng, method.columns or int(rng.integers(1, 4)))
-    asked = random_asked(rng, confidential)
+    guarantee = random_asked(rng, confidential)
     k = int(rng.integers(2, 6))
     effort = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
     quasi = [name for name in table.column_names if name.startswith("q")]
@@ -120,11 +123,11 @@ def anonymized(
         seed=seed,
         refine=bool(rng.random() < 0.5),
         precision=str(rng.choice(["column", "full"])),
-        **asked,
+        **guarantee,
         **effort,
     )
     release_never_below_bound(np.column_stack([table.column(name) for name in quasi]), release, k)
-    return release, asked, confidential, k
+    return release, guarantee, confidential, k
 
 
 @pytest.mark.parametrize(
@@ -137,19 +140,19 @@ def anonymized(
 def test_random_tables_keep_what_was_asked_for(seed: int) -> None:
     for turn in (0, 1):
         method = METHODS[(seed + turn * (seed // len(METHODS) + 5)) % len(METHODS)]
-        release, asked, confidential, k = anonymized(method, seed)
+        release, guarantee, confidential, k = anonymized(method, seed)
         quasi = [name for name in release.table.column_names if name.startswith("q")]
         rows = list(zip(*(release.table.column(name).to_pylist() for name in quasi), strict=True))
         for members in promised.classes(rows):
             assert len(members) >= k
             for name, (values, nominal) in confidential.items():
-                assert promised.is_kept(values, members, nominal=nominal, **asked), (
+                assert promised.is_kept(values, members, nominal=nominal, **guarantee), (
                     method.name,
                     name,
-                    asked,
+                    guarantee,
                 )
-        found = ma.check(release.table, quasi, k, list(confidential), **asked)
-        assert found.holds
+        result = ma.check(release.table, quasi, k, list(confidential), **guarantee)
+        assert result.holds
 
 
 @pytest.mark.parametrize(("tables", "share"), [(SOME_TABLES, 2), (TABLES, 5)])

@@ -72,7 +72,7 @@ AGES = np.round(rng.normal(40.0, 9.0, RECORDS), 1)
 WAGES = rng.integers(1, 40, RECORDS).astype(np.float64)
 BOTH = np.column_stack([AGES, WAGES, AGES + WAGES])
 WORDS = pa.chunked_array(
-    [[None if each == 3 else f"w{each}" for each in rng.integers(0, 6, RECORDS)]]
+    [[None if number == 3 else f"w{number}" for number in rng.integers(0, 6, RECORDS)]]
 )
 LABELS = np.repeat(np.arange(GROUPS), SIZE).astype(np.int32)
 WEIGHTS = rng.uniform(0.5, 2.0, RECORDS)
@@ -145,7 +145,9 @@ def strata_units(part: slice, _: Path) -> StratumUnits:
 
 
 def majority(units: StratumUnits) -> Any:
-    """What does not depend on chunks: the number of units, and the one with most of the records."""
+    """Return what does not depend on chunks: the number of units, and the one with most of the
+    records.
+    """
     return units.records, len(units.some), units.left
 
 
@@ -157,8 +159,8 @@ def units_facts(part: slice, _: Path) -> UnitFacts:
 
 def chunk_facts(part: slice, _: Path) -> ChunkFacts:
     rows = TABLE[part]
-    asked = [ColumnRequest.of(NUMERIC), ColumnRequest.of(NOMINAL)]
-    return ChunkFacts.of_chunk(rows, rows, part.start, RECORDS, asked, ["word"], ("age",))
+    requests = [ColumnRequest.of(NUMERIC), ColumnRequest.of(NOMINAL)]
+    return ChunkFacts.of_chunk(rows, rows, part.start, RECORDS, requests, ["word"], ("age",))
 
 
 def of_facts(facts: ChunkFacts) -> Any:
@@ -182,11 +184,11 @@ def state(thing: Any) -> Any:
     if isinstance(thing, pa.Array | pa.ChunkedArray):
         return thing.to_pylist()
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        thing = {each.name: getattr(thing, each.name) for each in dataclasses.fields(thing)}
+        thing = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
     if isinstance(thing, dict):
         return {key: state(value) for key, value in thing.items()}
     if isinstance(thing, list | tuple):
-        return [state(each) for each in thing]
+        return [state(item) for item in thing]
     return thing
 
 

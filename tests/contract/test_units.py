@@ -26,9 +26,9 @@ def random_table(rng: np.random.Generator, columns: int) -> tuple[pd.DataFrame, 
     """
     n = int(rng.integers(24, 120))
     home = np.sort(rng.integers(0, max(8, n // int(rng.integers(1, 5))), n))
-    place = rng.lognormal(3.0, 1.0, (n, columns))[home] + rng.normal(0.0, 0.3, (n, columns))
+    points = rng.lognormal(3.0, 1.0, (n, columns))[home] + rng.normal(0.0, 0.3, (n, columns))
     table = pd.DataFrame(
-        {f"q{j}": np.round(place[:, j], int(rng.integers(0, 3))) for j in range(columns)}
+        {f"q{j}": np.round(points[:, j], int(rng.integers(0, 3))) for j in range(columns)}
     )
     if columns > 1 and rng.random() < 0.5:
         table["q0"] = np.array(["north", "south", "west"])[home % 3]
@@ -46,7 +46,7 @@ def random_table(rng: np.random.Generator, columns: int) -> tuple[pd.DataFrame, 
 
 
 def able(table: pd.DataFrame, k: int, l: int | None) -> bool:
-    """Whether every stratum keeps units and l as one class, which is when it can be grouped."""
+    """Return True if every stratum keeps units and l as one class, so that it can be grouped."""
     for _, part in table.groupby("region"):
         everybody, apart = (
             list(range(len(part))),
@@ -62,14 +62,14 @@ def random_asked(rng: np.random.Generator, table: pd.DataFrame) -> dict[str, Any
     homes = table["home"].value_counts()
     most = min(5, len(homes)) if 2 * homes.max() <= len(table) else 0
     assert most >= 2, "the whole table must keep it"
-    asked: dict[str, Any] = {"k": int(rng.integers(2, most + 1))}
+    settings: dict[str, Any] = {"k": int(rng.integers(2, most + 1))}
     if rng.random() < 0.5:
-        asked["l"] = 2
+        settings["l"] = 2
     if rng.random() < 0.4:
-        asked["t"] = float(rng.choice([0.15, 0.3]))
-    elif able(table, asked["k"], asked.get("l")):
-        asked["stratum"] = ["region"]
-    return asked
+        settings["t"] = float(rng.choice([0.15, 0.3]))
+    elif able(table, settings["k"], settings.get("l")):
+        settings["stratum"] = ["region"]
+    return settings
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng([16, seed])
     method = METHODS[seed % len(METHODS)]
     table, quasi = random_table(rng, method.columns or int(rng.integers(1, 4)))
-    asked = random_asked(rng, table)
+    settings = random_asked(rng, table)
     effort: dict[str, Any] = {p.name: 3 for p in method.parameters if isinstance(p, Effort)}
     release = ma.anonymize(
         table,
@@ -97,22 +97,22 @@ def test_what_is_written_keeps_units_l_and_t(tmp_path: Path, seed: int) -> None:
         refine=bool(rng.random() < 0.5),
         precision=str(rng.choice(["column", "full"])),
         accept_risk="full-precision",
-        **asked,
+        **settings,
         **effort,
     )
     target = tmp_path / ("out.csv" if rng.random() < 0.5 else "out.parquet")
     release.save(target)
     written = pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
-    shared = [*quasi, *asked.get("stratum", ())]
+    shared = [*quasi, *settings.get("stratum", ())]
     assert sorted(written.columns) == sorted([*shared, "ill", "wage", "serial"])
     home = table.set_index("serial")["home"].loc[written["serial"]].tolist()
     classes = written.fillna(dict.fromkeys(quasi, -1)).groupby(shared).indices.values()
     assert sum(map(len, classes)) == len(table)
     for members in classes:
-        assert len(members) >= asked["k"]
-        assert promised.has_units(home, members.tolist(), asked["k"])
+        assert len(members) >= settings["k"]
+        assert promised.has_units(home, members.tolist(), settings["k"])
         for name, nominal in (("ill", True), ("wage", False)):
-            said = {"l": asked.get("l"), "t": asked.get("t")}
+            guarantee = {"l": settings.get("l"), "t": settings.get("t")}
             assert promised.is_kept(
-                written[name].tolist(), members.tolist(), nominal=nominal, **said
+                written[name].tolist(), members.tolist(), nominal=nominal, **guarantee
             )

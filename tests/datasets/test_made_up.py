@@ -89,14 +89,14 @@ def test_what_cannot_be_made() -> None:
 
 def test_draws_are_spread_as_they_say() -> None:
     draws = [Draws("test", 1, run) for run in range(50)]
-    normal = np.concatenate([each.normal("a") for each in draws])
+    normal = np.concatenate([draw.normal("a") for draw in draws])
     assert abs(normal.mean()) < 0.02
     assert abs(normal.std() - 1.0) < 0.02
-    whole = np.concatenate([each.whole("b", 3, 7) for each in draws])
+    whole = np.concatenate([draw.whole("b", 3, 7) for draw in draws])
     assert np.abs(np.bincount(whole, minlength=8)[3:] / len(whole) - 0.2).max() < 0.01
-    chosen = np.concatenate([each.chosen("c", (1, 0, 3)) for each in draws])
+    chosen = np.concatenate([draw.chosen("c", (1, 0, 3)) for draw in draws])
     assert np.abs(np.bincount(chosen) / len(chosen) - [0.25, 0.0, 0.75]).max() < 0.01
-    assert abs(np.mean([each.happens("d", 12.5).mean() for each in draws]) - 0.125) < 0.01
+    assert abs(np.mean([draw.happens("d", 12.5).mean() for draw in draws]) - 0.125) < 0.01
     assert abs(np.corrcoef(normal, whole)[0, 1]) < 0.02, "each purpose has its own numbers"
 
 

@@ -80,11 +80,11 @@ def test_labels_and_legend_of_all_methods_can_be_read(figures: list[Any], seed: 
     for box in (*labels, *names):
         assert figure.bbox.contains(box.x0, box.y0)
         assert figure.bbox.contains(box.x1, box.y1)
-    told = [text.get_text() for text in legend.get_texts()]
+    texts = [text.get_text() for text in legend.get_texts()]
     headings = {method.family for method in ma.methods()}
     for name in headings | {method.name for method in ma.methods()}:
         named = any(method.name == name for method in ma.methods())
-        assert told.count(name) == named + (name in headings), name
+        assert texts.count(name) == named + (name in headings), name
 
 
 def test_what_is_not_k_anonymous_is_apart_and_never_on_the_front(figures: list[Any]) -> None:
@@ -98,14 +98,14 @@ def test_what_is_not_k_anonymous_is_apart_and_never_on_the_front(figures: list[A
     (line,) = axes.lines
     assert line.get_xydata().tolist() == [[1.0, 2.0], [2.0, 1.0]]
     assert [text.get_text() for text in axes.texts] == ["solid 3", "solid 5"]
-    told = [text.get_text() for text in legend.get_texts()]
-    assert [bool(re.search("not k-anonymous", text)) for text in told] == [
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert [bool(re.search("not k-anonymous", text)) for text in texts] == [
         False,
         False,
         True,
         False,
     ]
-    assert told[-1] == "hollow"
+    assert texts[-1] == "hollow"
     faces = {tuple(marks.get_offsets()[0]): marks.get_facecolor() for marks in axes.collections}
     assert len(faces[0.5, 0.5]) == 0, "hollow"
     assert len(faces[1.0, 2.0]) == 1
@@ -123,7 +123,7 @@ def test_a_method_that_is_k_anonymous_for_some_k_only() -> None:
 def test_columns_of_a_legend() -> None:
     def sections(*sizes: int) -> list[list[Entry]]:
         return [
-            [Entry(f"{number}.{place}") for place in range(size)]
+            [Entry(f"{number}.{position}") for position in range(size)]
             for number, size in enumerate(sizes)
         ]
 
@@ -134,5 +134,5 @@ def test_columns_of_a_legend() -> None:
         texts = [entry.text for column in (left, right) for entry in column if entry.text]
         assert texts == [entry.text for section in sections(*sizes) for entry in section]
         last = [entry.text for entry in left if entry.text][-1]
-        number, place = map(int, last.split("."))
-        assert place > 0 or sizes[number] == 1, "a heading alone"
+        number, position = map(int, last.split("."))
+        assert position > 0 or sizes[number] == 1, "a heading alone"

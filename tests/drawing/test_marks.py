@@ -35,7 +35,7 @@ TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0
 
 def lab(colour: str, sight: np.ndarray) -> np.ndarray:
     """A colour as it is seen, in CIE L*a*b*, where a distance of 2 can just be noticed."""
-    parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    parts = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     xyz = TO_XYZ @ np.clip(sight @ linear, 0, 1) / np.array([0.9505, 1.0, 1.089])
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
@@ -62,10 +62,10 @@ def test_all_methods_of_the_registry_can_be_told_apart() -> None:
     looks = {(mark.shape, mark.face) for mark in marks.values()}
     assert len(looks) == len(families), "by more than their edges"
     for family in ("mdav", "ordered", "fine-tuned"):
-        own = [mark for method, mark in marks.items() if families[method] == family]
-        assert len({mark.edge if mark.edge != "white" else mark.face for mark in own}) == 1, (
-            "one colour"
-        )
+        family_marks = [mark for method, mark in marks.items() if families[method] == family]
+        assert (
+            len({mark.edge if mark.edge != "white" else mark.face for mark in family_marks}) == 1
+        ), "one colour"
 
 
 def test_a_few_methods_differ_in_colour_and_in_shape() -> None:

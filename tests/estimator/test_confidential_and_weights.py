@@ -105,8 +105,8 @@ def test_what_cannot_be_promised_is_refused() -> None:
         ma.Microaggregator(k=3, confidential="ill", weight="w", aggregate={"w": "drop"}).fit(
             people()
         )
-    asked = ma.Microaggregator(k=3, confidential="ill", weight="w", l=2, t=0.4)
-    assert clone(asked).get_params() == asked.get_params()
+    estimator = ma.Microaggregator(k=3, confidential="ill", weight="w", l=2, t=0.4)
+    assert clone(estimator).get_params() == estimator.get_params()
 
 
 def test_as_many_rows_as_k_make_one_group() -> None:

@@ -63,7 +63,7 @@ def test_every_check_of_scikit_learn_passes(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     checks = json.loads(done.out)
     assert len(checks) > 40
-    assert [each for each in checks if each[1] != "passed"] == []
+    assert [check for check in checks if check[1] != "passed"] == []
 
 
 def test_the_tags_say_what_goes_in() -> None:
@@ -89,7 +89,7 @@ def test_fitted_rows_become_a_k_anonymous_table_and_equal_rows_stay_equal(seed: 
     for (_, before), (_, after) in zip(frame.iterrows(), released.iterrows(), strict=True):
         by_row.setdefault(str(before.tolist()), set()).add(str(after.tolist()))
     assert max(Counter(str(row.tolist()) for _, row in frame.iterrows()).values()) > 1
-    assert {len(found) for found in by_row.values()} == {1}
+    assert {len(values) for values in by_row.values()} == {1}
     pd.testing.assert_frame_equal(estimator.transform(frame.iloc[::-1]), released.iloc[::-1])
     assert set(released["school"].cat.categories) <= {"P", "S", "U"}
     assert estimator.n_features_in_ == 5
@@ -108,20 +108,20 @@ def nearest_by_hand(released: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -
     columns = list(zip(*records, strict=True))
     means = [sum(column) / len(column) for column in columns]
     spreads = [
-        (sum((each - mean) ** 2 for each in column) / len(column)) ** 0.5 or 1.0
+        (sum((value - mean) ** 2 for value in column) / len(column)) ** 0.5 or 1.0
         for column, mean in zip(columns, means, strict=True)
     ]
 
     def distance(row: list[float], group: list[float]) -> float:
         return sum(((a - b) / s) ** 2 for a, b, s in zip(row, group, spreads, strict=True))
 
-    found = []
+    groups = []
     for row in rows.tolist():
         distances = [distance(row, group) for group in released.tolist()]
-        found.append(
-            next(g for g, each in enumerate(distances) if each <= min(distances) * (1 + 1e-12))
+        groups.append(
+            next(g for g, value in enumerate(distances) if value <= min(distances) * (1 + 1e-12))
         )
-    return found
+    return groups
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -167,7 +167,7 @@ def test_each_row_is_transformed_as_if_it_were_alone() -> None:
     rows = mixed_rows()
     together = estimator.transform(rows)
     alone = [estimator.transform(rows.iloc[[i]]) for i in range(len(rows))]
-    assert [each.astype(str).iloc[0].tolist() for each in alone] == together.astype(
+    assert [row.astype(str).iloc[0].tolist() for row in alone] == together.astype(
         str
     ).to_numpy().tolist()
     known = {str(row.tolist()) for row in estimator.transform(people(60)).astype(str).to_numpy()}
@@ -199,13 +199,16 @@ def as_libraries(frame: pd.DataFrame) -> dict[str, Any]:
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "lazy"])
 def test_tables_of_all_libraries_keep_theirs(library: str) -> None:
-    given, asked = as_libraries(people(30))[library], {"ordinal": {"school": ["P", "S", "U", "X"]}}
-    estimator = ma.Microaggregator(k=3, method="mdav", random_state=0, **asked)
-    released = estimator.fit_transform(given)
+    table, options = (
+        as_libraries(people(30))[library],
+        {"ordinal": {"school": ["P", "S", "U", "X"]}},
+    )
+    estimator = ma.Microaggregator(k=3, method="mdav", random_state=0, **options)
+    released = estimator.fit_transform(table)
     if library == "lazy":
-        given = given.collect()
-    assert type(released) is type(given)
-    names = list(getattr(given, "column_names", None) or given.columns)
+        table = table.collect()
+    assert type(released) is type(table)
+    names = list(getattr(table, "column_names", None) or table.columns)
     assert ma.check(released, names, k=3).holds
     same = clone(estimator).fit(as_libraries(people(30))["arrow"])
     assert same.labels_.tolist() == estimator.labels_.tolist()
@@ -217,10 +220,10 @@ def test_the_library_may_change_between_fit_and_transform(fitted: str, transform
     known, new = as_libraries(people(30)), as_libraries(people(30, 7))
     estimator = ma.Microaggregator(k=3, method="mdav", random_state=0).fit(known[fitted])
     for tables in (known, new):
-        found = estimator.transform(tables[transformed])
-        assert type(found) is type(tables[transformed])
+        result = estimator.transform(tables[transformed])
+        assert type(result) is type(tables[transformed])
         expected = estimator.transform(tables["arrow"])
-        assert as_text(found) == as_text(expected)
+        assert as_text(result) == as_text(expected)
 
 
 def as_text(table: Any) -> list[list[str]]:
@@ -374,18 +377,18 @@ def canaries(n: int) -> pd.DataFrame:
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "matrix", "categorical"])
 def test_a_pickle_holds_no_original_value(library: str, scale: str) -> None:
     frame = canaries(60)
-    given: Any = {**as_libraries(frame), "matrix": frame[["income", "code"]].to_numpy()}.get(
+    table: Any = {**as_libraries(frame), "matrix": frame[["income", "code"]].to_numpy()}.get(
         library
     )
     if library == "categorical":  # whose categories lie in polars
-        given = as_libraries(frame)["polars"].with_columns(pl.col("town").cast(pl.Categorical))
-    estimator = ma.Microaggregator(k=5, method="mdav", scale=scale, random_state=0).fit(given)
+        table = as_libraries(frame)["polars"].with_columns(pl.col("town").cast(pl.Categorical))
+    estimator = ma.Microaggregator(k=5, method="mdav", scale=scale, random_state=0).fit(table)
     content = pickle.dumps(estimator)
-    released = estimator.transform(given)
+    released = estimator.transform(table)
     assert b"canary" not in content
-    told = released if library == "matrix" else None
+    matrix = released if library == "matrix" else None
     for name in ("income",) if library == "matrix" else ("income", "born", "code"):
-        column = np.asarray(released[name] if told is None else told[:, 0])
+        column = np.asarray(released[name] if matrix is None else matrix[:, 0])
         kept = set(np.asarray(column).astype(np.float64 if name == "income" else np.int64).tolist())
         for value in frame[name].to_numpy():
             if name == "income":
@@ -397,7 +400,7 @@ def test_a_pickle_holds_no_original_value(library: str, scale: str) -> None:
                 forms = [np.int64(number).tobytes(), np.float64(number).tobytes()]
                 if name == "born":
                     others = (number * 1000, number // 1000, number // 1_000_000)  # in other units
-                    forms += [np.int64(each).tobytes() for each in others if abs(each) < 2**63]
+                    forms += [np.int64(other).tobytes() for other in others if abs(other) < 2**63]
                 assert not any(form in content for form in forms), name
     for value in frame["rent"].to_numpy():
         assert np.float64(value).tobytes() not in content
@@ -440,12 +443,12 @@ def test_what_is_refused(parameters: dict[str, Any], says: str) -> None:
 
 @pytest.mark.parametrize("make", [np.array, lambda rows: pd.DataFrame(rows, columns=["a"])])
 def test_infinity_is_refused(make: Any) -> None:
-    given = make([[1.0], [np.inf], [2.0]])
+    points = make([[1.0], [np.inf], [2.0]])
     with pytest.raises(ValueError, match="infin"):
-        ma.Microaggregator(k=2).fit(given)
+        ma.Microaggregator(k=2).fit(points)
     fitted = ma.Microaggregator(k=2, random_state=0).fit(make([[1.0], [2.0]]))
     with pytest.raises(ValueError, match="infin"):
-        fitted.transform(given)
+        fitted.transform(points)
 
 
 def test_special_codes_and_dates_of_new_rows() -> None:

@@ -18,10 +18,10 @@ def by_hand(labels: list[int], row: list[int], points: list[list[float]], k: int
     row, to the nearest centroid.
     """
     home = {}
-    for each in set(row):
-        held = [label for label, own in zip(labels, row, strict=True) if own == each]
-        home[each] = min(set(held), key=lambda label: (-held.count(label), label))
-    moved = [home[each] for each in row]
+    for key in set(row):
+        held = [label for label, value in zip(labels, row, strict=True) if value == key]
+        home[key] = min(set(held), key=lambda label: (-held.count(label), label))
+    moved = [home[key] for key in row]
     sizes = {label: moved.count(label) for label in set(moved)}
     kept = sorted(label for label, size in sizes.items() if size >= k)
     centroids = {
@@ -34,14 +34,14 @@ def by_hand(labels: list[int], row: list[int], points: list[list[float]], k: int
         for label in kept
     }
     final = []
-    for each, label in zip(row, moved, strict=True):
+    for key, label in zip(row, moved, strict=True):
         if label not in kept:
-            at = points[row.index(each)]
+            point = points[row.index(key)]
             label = (
                 min(
                     kept,
                     key=lambda g: (
-                        sum((a - b) ** 2 for a, b in zip(at, centroids[g], strict=True)),
+                        sum((a - b) ** 2 for a, b in zip(point, centroids[g], strict=True)),
                         g,
                     ),
                 )
@@ -64,10 +64,10 @@ def test_as_by_hand(seed: int) -> None:
     )
     places = dice.integers(0, 9, (row.max() + 1, 2)).astype(float)
     points = np.ascontiguousarray(places[row])
-    found = equal_rows_together(labels, row, points, k)
-    assert found.tolist() == by_hand(labels.tolist(), row.tolist(), points.tolist(), k)
-    assert np.bincount(found).min() >= k
-    assert all(len(set(found[row == each].tolist())) == 1 for each in range(row.max() + 1))
+    merged = equal_rows_together(labels, row, points, k)
+    assert merged.tolist() == by_hand(labels.tolist(), row.tolist(), points.tolist(), k)
+    assert np.bincount(merged).min() >= k
+    assert all(len(set(merged[row == number].tolist())) == 1 for number in range(row.max() + 1))
 
 
 def test_groups_without_equal_rows_stay_to_the_bit() -> None:
@@ -97,14 +97,14 @@ def test_what_is_missing_is_one_value_whatever_the_type() -> None:
         row_digests(nw.from_native(pa.table({"a": column}), eager_only=True), b"salt")
         for column in columns
     ]
-    assert {bytes(each) for found in digests for each in found[1:]} == {bytes(digests[0][1])}
-    assert len({bytes(found[0]) for found in digests[:4]}) == 1
+    assert {bytes(digest) for row in digests for digest in row[1:]} == {bytes(digests[0][1])}
+    assert len({bytes(row[0]) for row in digests[:4]}) == 1
     assert bytes(digests[0][0]) != bytes(digests[0][1])
     texts = row_digests(
         nw.from_native(pa.table({"a": ["", None, "nan"]}), eager_only=True), b"salt"
     )
     assert bytes(texts[1]) == bytes(digests[0][1])
-    assert len({bytes(each) for each in texts}) == 3
+    assert len({bytes(text) for text in texts}) == 3
 
 
 def test_values_are_told_apart_by_what_they_are_and_not_by_their_neighbours() -> None:

@@ -16,7 +16,7 @@ from microagg.files.chunks import Source, files_of, is_in_parts, read_whole
 
 
 def table_of(records: int = 300) -> pa.Table:
-    return pa.table({"a": np.arange(records), "b": [f"t{each % 7}" for each in range(records)]})
+    return pa.table({"a": np.arange(records), "b": [f"t{number % 7}" for number in range(records)]})
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def sources(tmp_path: Path) -> list[Source]:
         for batch in table.to_batches(max_chunksize=41):
             file.write_batch(batch)
     (tmp_path / "parts").mkdir()
-    for place, (first, count) in enumerate([(0, 100), (100, 1), (101, 199)]):
+    for number, (first, count) in enumerate([(0, 100), (100, 1), (101, 199)]):
         pa.parquet.write_table(
-            table.slice(first, count), tmp_path / "parts" / f"{place}.parquet", row_group_size=33
+            table.slice(first, count), tmp_path / "parts" / f"{number}.parquet", row_group_size=33
         )
     (tmp_path / "parts" / "_SUCCESS").touch()
     (tmp_path / "parts" / ".hidden.parquet").write_bytes(b"no table")

@@ -88,12 +88,12 @@ def test_what_looks_like_numbers_is_written_back_to_the_letter(
 def test_any_text_survives(tmp_path: Path, texts: list[str]) -> None:
     table = pa.table({"age": list(range(len(texts))), "text": pa.array(texts, pa.string())})
     write_table(table, tmp_path / "out.csv")
-    found = read_table(tmp_path / "out.csv", encoding="utf-8").column(
+    column = read_table(tmp_path / "out.csv", encoding="utf-8").column(
         "text"
     )  # zeros, too, if it is said to be text
-    if not pa.types.is_string(found.type):  # all of them digits
-        found = found.cast(pa.string())
-    assert found.to_pylist() == texts
+    if not pa.types.is_string(column.type):  # all of them digits
+        column = column.cast(pa.string())
+    assert column.to_pylist() == texts
 
 
 @pytest.mark.slow

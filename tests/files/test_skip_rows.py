@@ -30,7 +30,7 @@ def text_of(end: str = "\n", rows: list[list[Any]] = ROWS) -> str:
 
 def workbook(path: Path) -> Path:
     book = openpyxl.Workbook()
-    for row in (*([each] for each in ABOVE), *ROWS):
+    for row in (*([line] for line in ABOVE), *ROWS):
         book.worksheets[0].append(row)
     book.save(path)
     return path
@@ -102,8 +102,8 @@ def test_beyond_memory_it_is_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     small_blocks.make_small(monkeypatch.setattr)
     rows = [["age", "wage"], *([20 + 7 * j % 51, 1000 + 37 * j % 977] for j in range(1200))]
     (tmp_path / "in.csv").write_bytes(text_of(rows=rows).encode("utf-8-sig"))
-    asked: dict[str, Any] = {"k": 3, "quasi": ["age", "wage"], "seed": 1, "effort": "quick"}
-    asked["reading"] = {"skip_rows": 3}
-    anonymize_file(tmp_path / "in.csv", tmp_path / "memory.csv", **asked)
-    in_passes(monkeypatch, tmp_path / "in.csv", tmp_path / "beyond.csv", 640, **asked)
+    settings: dict[str, Any] = {"k": 3, "quasi": ["age", "wage"], "seed": 1, "effort": "quick"}
+    settings["reading"] = {"skip_rows": 3}
+    anonymize_file(tmp_path / "in.csv", tmp_path / "memory.csv", **settings)
+    in_passes(monkeypatch, tmp_path / "in.csv", tmp_path / "beyond.csv", 640, **settings)
     assert (tmp_path / "beyond.csv").read_bytes() == (tmp_path / "memory.csv").read_bytes()

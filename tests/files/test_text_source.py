@@ -29,7 +29,7 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 
 def whole(source: Source) -> bytes:
-    """What Arrow reads."""
+    """Return what Arrow reads."""
     return b"".join(encoding_detection.blocks_of(source.content, source.skipped))
 
 

@@ -1,6 +1,4 @@
-"""What is unpacked and parsed is bounded by the memory that is free, and by the size of the
-file.
-"""
+"""Limits of unpacking and parsing: the memory that is free, and the size of the file."""
 
 from __future__ import annotations
 
@@ -126,7 +124,7 @@ def test_work_that_does_not_fit_is_refused(tmp_path: Path, monkeypatch: Patch) -
     monkeypatch.setattr(unpacking, "available_memory", lambda: 4_000_000)
     with pytest.raises(ma.InputError, match="unpacks to a table that takes more than 3 MB"):
         anonymize_file(path, tmp_path / "out.csv", 3, quasi=["age"], seed=1)
-    assert [each.name for each in tmp_path.iterdir()] == ["in.csv"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.csv"]
 
 
 def test_claims_of_an_arrow_file(tmp_path: Path) -> None:
@@ -137,9 +135,9 @@ def test_claims_of_an_arrow_file(tmp_path: Path) -> None:
     for compression in ("lz4", "zstd", "uncompressed"):
         feather.write_feather(table, path, compression=compression, chunksize=600)
         batches, dictionaries = claims_of(path)
-        assert [each.records for each in batches] == [600, 400]
-        assert sum(each.bytes for each in batches) >= 1000 * 12
-        assert [each.records for each in dictionaries] == [2]
+        assert [batch.records for batch in batches] == [600, 400]
+        assert sum(batch.bytes for batch in batches) >= 1000 * 12
+        assert [dictionary.records for dictionary in dictionaries] == [2]
     whole = path.read_bytes()
     for content in (b"", whole[:-1], whole[:-200] + whole[-10:], b"ARROW1" * 9):
         path.write_bytes(content)

@@ -102,10 +102,10 @@ def test_moments_in_an_unknown_time_zone_are_released(
 def test_runs_in_python(tmp_path: Path) -> None:
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([40, 90], pa.int32()), pa.array([1.5, 2.5]))
     table, plain = (
-        pa.table({"age": AGES, "size": each}) for each in (runs, pa.array(runs.to_pylist()))
+        pa.table({"age": AGES, "size": sizes}) for sizes in (runs, pa.array(runs.to_pylist()))
     )
     for roles in ({"quasi": ["age", "size"]}, {"quasi": ["age"], "keep": ["size"]}):
-        made, expected = (ma.anonymize(each, k=3, seed=1, **roles) for each in (table, plain))
+        made, expected = (ma.anonymize(data, k=3, seed=1, **roles) for data in (table, plain))
         assert made.table == expected.table
         made.save(tmp_path / "out.csv")
     assert (

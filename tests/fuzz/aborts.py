@@ -86,14 +86,14 @@ def main() -> int:
     options.add_argument("--times", type=int, default=200)
     options.add_argument("--jobs", type=int, default=2)
     options.add_argument("--only", action="append", choices=list(paths()))
-    asked = options.parse_args()
-    wanted = [name for _ in range(asked.times) for name in asked.only or paths()]
+    args = options.parse_args()
+    wanted = [name for _ in range(args.times) for name in args.only or paths()]
     ended: dict[str, collections.Counter[int]] = {name: collections.Counter() for name in wanted}
-    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        for name, code, said in pool.map(run, wanted, range(len(wanted))):
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name, code, output in pool.map(run, wanted, range(len(wanted))):
             ended[name][code] += 1
             if code != paths()[name][3]:
-                print(f"{name}: exit code {code}: {said.strip()[-300:]}", flush=True)
+                print(f"{name}: exit code {code}: {output.strip()[-300:]}", flush=True)
     for name, counts in ended.items():
         print(f"{name}: {dict(counts)}")
     return int(any(set(counts) != {paths()[name][3]} for name, counts in ended.items()))

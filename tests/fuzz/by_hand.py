@@ -224,10 +224,10 @@ def _packages() -> Iterator[tuple[str, bytes]]:
             f"package-{name.strip(chr(0).encode()).hex()}-{blank.hex()}{ending}",
             malformed.good(ending).replace(name, blank),
         )
-    for place in range(64, 96, 4):
+    for offset in range(64, 96, 4):
         content = bytearray(malformed.good(".sav"))
-        content[place : place + 4] = struct.pack("<i", 2**31 - 1)
-        yield f"package-claim-{place}.sav", bytes(content)
+        content[offset : offset + 4] = struct.pack("<i", 2**31 - 1)
+        yield f"package-claim-{offset}.sav", bytes(content)
     plain, text = malformed.sheet_of, malformed.text
     for name, sheet in {
         "no-cells": plain(""),

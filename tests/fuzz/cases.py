@@ -1,5 +1,5 @@
-"""What is done with hostile things. Each kind is a function of a source of chance and an empty
-folder; it raises a `Finding` or returns.
+"""Cases of the fuzzer. Each kind is a function of a source of chance and an empty folder; it raises
+a `Finding` or returns.
 """
 
 from __future__ import annotations
@@ -187,9 +187,9 @@ def state(rng: random.Random, folder: Path) -> None:
     """The state of a comparison that was tampered with, and `compare`."""
     _copy_prepared(folder)
     lines = (folder / "state").read_bytes().splitlines(keepends=True)
-    for place in range(1, len(lines)):
+    for index in range(1, len(lines)):
         if rng.random() < 0.7:
-            lines[place] = hostile.json_bytes(rng, json.loads(lines[place])) + b"\n"
+            lines[index] = hostile.json_bytes(rng, json.loads(lines[index])) + b"\n"
     hostile.write(folder / "state", hostile.changed(rng, b"".join(lines), chance=0.2))
     command(folder, *COMPARED)
 
@@ -309,8 +309,8 @@ def _any_command(
     if arguments[0] == "anonymize" and rng.random() < 0.3:
         arguments = [*arguments, "--report", rng.choice(["r.json", "r.md"])]
     for _ in range(odd):
-        place = rng.randint(1, len(arguments))
-        arguments[place : place + rng.choice([0, 1])] = [rng.choice(WORDS)]
+        index = rng.randint(1, len(arguments))
+        arguments[index : index + rng.choice([0, 1])] = [rng.choice(WORDS)]
     if not any("\0" in word for word in arguments):  # no shell can type it
         command(folder, *arguments, fused=fused)
 

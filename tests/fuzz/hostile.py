@@ -223,8 +223,8 @@ def csv_bytes(rng: random.Random) -> tuple[bytes, list[str], list[str]]:
 
 
 def fused_names(content: bytes, header: list[str]) -> list[str]:
-    """What the first line of a damaged file has for names where an end of line was lost: a name,
-    and a value of the first record.
+    """Return the names that the first line of a damaged file has where an end of line was lost: a
+    name, and a value of the first record.
 
     These are names now, and whoever reads the file is told them; values by themselves, and those of
     other places, are not among them.
@@ -263,16 +263,16 @@ def changed(rng: random.Random, content: bytes, chance: float) -> bytes:
     for _ in range(rng.choice([1, 1, 3, 20])):
         if not data:
             break
-        place = rng.randrange(len(data))
+        offset = rng.randrange(len(data))
         what = rng.randrange(4)
         if what == 0:
-            data[place] = rng.randrange(256)
+            data[offset] = rng.randrange(256)
         elif what == 1:
-            del data[place : place + rng.choice([1, 4, 100])]
+            del data[offset : offset + rng.choice([1, 4, 100])]
         elif what == 2:
-            data[place:place] = data[place : place + rng.choice([1, 4, 100])]
+            data[offset:offset] = data[offset : offset + rng.choice([1, 4, 100])]
         else:
-            del data[place:]
+            del data[offset:]
     return bytes(data)
 
 
@@ -444,11 +444,11 @@ def mutated(rng: random.Random, content: Any) -> Any:
     """Plain data with one of its parts replaced, removed or put deep inside lists."""
     changed = copy.deepcopy(content)
     for _ in range(rng.choice([1, 1, 2, 4])):
-        place, parent, key = changed, None, None
-        while isinstance(place, dict | list) and place and (parent is None or rng.random() < 0.75):
-            parent = place
-            key = rng.choice(list(place)) if isinstance(place, dict) else rng.randrange(len(place))
-            place = place[key]
+        node, parent, key = changed, None, None
+        while isinstance(node, dict | list) and node and (parent is None or rng.random() < 0.75):
+            parent = node
+            key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
+            node = node[key]
         if parent is None:
             return copy.deepcopy(rng.choice(JSON))
         what = rng.random()

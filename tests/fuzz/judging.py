@@ -1,4 +1,4 @@
-"""What a hostile input may lead to: success or one sentence. Anything else is a finding."""
+"""Outcomes that a hostile input may lead to: success or one sentence. All else is a finding."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
     finally:
         os.chdir(where)
         sys.argv = typed
-    said, complained = (_text_of(stream) for stream in (out, err))
+    output, complained = (_text_of(stream) for stream in (out, err))
     noted = ("compiling for this", "note: ")  # how a file was read is told beside what comes of it
-    everything = said + complained
+    everything = output + complained
     complained = "".join(line for line in complained.splitlines(True) if not line.startswith(noted))
     if code not in (0, 2, 3):
         raise Finding(f"exit code {code}: {complained}")
@@ -74,10 +74,10 @@ def command(folder: Path, *arguments: str, fused: Sequence[str] = ()) -> int:
         raise Finding(f"not one sentence: {complained!r}")
     if code == 0 and complained:
         raise Finding(f"a word on standard error: {complained!r}")
-    told = everything
+    text = everything
     for name in fused:
-        told = told.replace(repr(name), "a name")
-    check_canaries(told, "on the terminal")
+        text = text.replace(repr(name), "a name")
+    check_canaries(text, "on the terminal")
     check_escapes(everything)
     check_leftovers(folder, fused)
     return int(code)
@@ -147,13 +147,13 @@ def _released_texts(folder: Path) -> set[str]:
         if (folder / name).exists():
             roles = json.loads((folder / f"{name}.public.json").read_text("utf-8"))["roles"]
             columns = columns_of(folder / name)
-            told = "\n".join(
+            text = "\n".join(
                 str(cell)
                 for column, role in roles.items()
                 if role == "quasi"
                 for cell in columns[column]
             )
-            return set(re.findall(rf"{CANARY}-[0-9]+", told))
+            return set(re.findall(rf"{CANARY}-[0-9]+", text))
     return set()
 
 
@@ -167,7 +167,7 @@ def columns_of(path: Path) -> dict[str, list[Any]]:
     bare = re.sub(r'"[^"]*"', "", file.readline())
     file.seek(0)
     names, *rows = csv.reader(file, delimiter=max(",;\t|", key=bare.count))
-    return {name: [row[place] for row in rows if row] for place, name in enumerate(names)}
+    return {name: [row[index] for row in rows if row] for index, name in enumerate(names)}
 
 
 @contextlib.contextmanager

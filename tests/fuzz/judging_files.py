@@ -1,4 +1,4 @@
-"""Whether a released file keeps k, l, t and units for everybody who reads it; counted here, by
+"""Check of a released file for k, l, t and units, for everybody who reads it; counted here, by
 nothing of microagg.
 """
 
@@ -32,7 +32,7 @@ class Confidential:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a file must keep."""
+    """Guarantees that a file must keep."""
 
     k: int
     columns: tuple[str, ...]
@@ -53,26 +53,28 @@ class Promise:
 
 
 def broken_promises(path: Path, promise: Promise) -> list[str]:
-    """What the file does not keep, reader by reader; nothing if all see what was promised."""
-    found = []
+    """Return the guarantees that the file does not keep, reader by reader; nothing if all see what
+    was promised.
+    """
+    problems = []
     for number, read in enumerate(readers_of(path)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of types that a reader guesses from a part of a file
             try:
                 view = read(path)
-                found += [f"{view.reader}: {what}" for what in _broken(view, promise)]
+                problems += [f"{view.reader}: {what}" for what in _broken(view, promise)]
             except Exception as error:  # of whichever library
-                found.append(
+                problems.append(
                     f"reader {number} of {path.name} fails: {type(error).__name__}: {error}"
                 )
-    return found
+    return problems
 
 
 def _broken(view: View, promise: Promise) -> Iterator[str]:
     if promise.records is not None and view.records != promise.records:
         yield f"{view.records} records instead of {promise.records}"
-    if there := [name for name in promise.absent if name in view.columns]:
-        yield f"columns that were to be left out: {there}"
+    if present := [name for name in promise.absent if name in view.columns]:
+        yield f"columns that were to be left out: {present}"
     if lacking := [name for name in promise.columns if name not in view.columns]:
         yield f"no columns {lacking}"
         return
@@ -124,7 +126,7 @@ def _little_diversity(
             kept = len(counts) >= promise.l
         elif promise.diversity == "entropy":
             total = sum(counts)
-            entropy = -sum(each / total * math.log(each / total) for each in counts)
+            entropy = -sum(count / total * math.log(count / total) for count in counts)
             kept = bool(counts) and entropy >= math.log(promise.l) - SLACK
         else:
             rest = sum(counts[int(promise.l) - 1 :])
@@ -138,11 +140,11 @@ def _far_away(
 ) -> Iterator[str]:
     values = sorted({cell for cell in cells if cell is not None}, key=_place_in(column))
     values += [None] if any(cell is None for cell in cells) else []
-    place = {value: at for at, value in enumerate(values)}
-    whole = _shares([place[cell] for cell in cells], len(values))
+    positions = {value: index for index, value in enumerate(values)}
+    whole = _shares([positions[cell] for cell in cells], len(values))
     for rows in classes:
-        own = _shares([place[cells[row]] for row in rows], len(values))
-        differences = [a - b for a, b in zip(own, whole, strict=True)]
+        shares = _shares([positions[cells[row]] for row in rows], len(values))
+        differences = [a - b for a, b in zip(shares, whole, strict=True)]
         if column.ordered and len(values) > 1:
             moved, carried = 0.0, 0.0
             for difference in differences[:-1]:
@@ -163,4 +165,4 @@ def _place_in(column: Confidential) -> Any:
 
 def _shares(places: Sequence[int], count: int) -> list[float]:
     counts = Counter(places)
-    return [counts[place] / len(places) for place in range(count)]
+    return [counts[index] / len(places) for index in range(count)]

@@ -106,7 +106,7 @@ def _some(rng: random.Random, values: list[Any], n: int) -> list[Any]:
 
 def _numbers(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
     few = [hostile.number(rng) for _ in range(rng.choice([1, 3, n]))]
-    return [97 if rng.random() < 0.1 else each for each in _some(rng, few, n)], []
+    return [97 if rng.random() < 0.1 else number for number in _some(rng, few, n)], []
 
 
 def _decimals(rng: random.Random, n: int) -> tuple[list[Any], list[str]]:
@@ -253,8 +253,8 @@ def _for_pandas(kind: pa.DataType) -> pa.DataType:
     return pa.large_string() if kind == pa.string_view() else kind
 
 
-def said(rng: random.Random, columns: list[Column], folder: Path) -> dict[str, Any]:
-    """What is said of the columns, as Python takes it: fitting, or not quite, or not at all."""
+def random_settings(rng: random.Random, columns: list[Column], folder: Path) -> dict[str, Any]:
+    """Return options of the columns, as Python takes them: fitting, or not quite, or not at all."""
     ways = {
         "kinds": lambda column: {column.name: rng.choice(KINDS)},
         "nominal": lambda column: [column.name],
@@ -275,14 +275,14 @@ def said(rng: random.Random, columns: list[Column], folder: Path) -> dict[str, A
         "precision": lambda column: rng.choice(["column", "full"]),
         "cap": lambda column: {column.name: rng.choice(["90%", ("10%", "90%"), 50])},
     }
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name in rng.sample(list(ways), rng.choice([0, 1, 2, 3])):
-        found[name] = ways[name](rng.choice(columns))
-    if found.get("hierarchy") and rng.random() < 0.7:
-        found["aggregate"] = dict.fromkeys(found["hierarchy"], "generalise")
+        settings[name] = ways[name](rng.choice(columns))
+    if settings.get("hierarchy") and rng.random() < 0.7:
+        settings["aggregate"] = dict.fromkeys(settings["hierarchy"], "generalise")
     if rng.random() < 0.15:
-        found[rng.choice(list(ways))] = rng.choice(hostile.ODD)
-    return found
+        settings[rng.choice(list(ways))] = rng.choice(hostile.ODD)
+    return settings
 
 
 def _order(rng: random.Random, column: Column) -> list[Any]:
@@ -312,7 +312,7 @@ def _tree(rng: random.Random, column: Column, folder: Path) -> Any:
 def options(rng: random.Random, columns: list[Column], folder: Path) -> list[str]:
     """The same on the command line, now and then an odd word."""
     words: list[str] = []
-    for name, value in said(rng, columns, folder).items():
+    for name, value in random_settings(rng, columns, folder).items():
         option = f"--{ {'kinds': 'kind'}.get(name, name) }"
         for word in _words(rng, name, value, folder):
             words += [option, rng.choice(ODD_WORDS) if rng.random() < 0.03 else word]
@@ -321,27 +321,29 @@ def options(rng: random.Random, columns: list[Column], folder: Path) -> list[str
 
 def _words(rng: random.Random, name: str, value: Any, folder: Path) -> list[str]:
     if not isinstance(value, dict):
-        return [str(each) for each in (value if isinstance(value, list | tuple) else [value])]
-    found = []
-    for column, given in value.items():
-        if name == "ordinal" and given is not None:
+        return [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
+    words = []
+    for column, option in value.items():
+        if name == "ordinal" and option is not None:
             levels = (
-                [str(each) for each in given] if isinstance(given, list | tuple) else [str(given)]
+                [str(level) for level in option]
+                if isinstance(option, list | tuple)
+                else [str(option)]
             )
             if rng.random() < 0.5:
                 hostile.write(
                     folder / "levels.txt", hostile.changed(rng, "\n".join(levels).encode(), 0.1)
                 )
-                found.append(f"{column}=@levels.txt")
+                words.append(f"{column}=@levels.txt")
             else:
-                found.append(f"{column}={'<'.join(levels)}")
-        elif isinstance(given, dict):
-            found.append(f"{column}=tree.csv")  # which may not be there
-        elif isinstance(given, list | tuple):
-            found.append(f"{column}={(':' if name == 'cap' else ',').join(map(str, given))}")
+                words.append(f"{column}={'<'.join(levels)}")
+        elif isinstance(option, dict):
+            words.append(f"{column}=tree.csv")  # which may not be there
+        elif isinstance(option, list | tuple):
+            words.append(f"{column}={(':' if name == 'cap' else ',').join(map(str, option))}")
         else:
-            found.append(f"{column}={given}" if given is not None else str(column))
-    return found
+            words.append(f"{column}={option}" if option is not None else str(column))
+    return words
 
 
 def smallest(rows: list[tuple[Any, ...]]) -> int:

@@ -1,5 +1,5 @@
-"""What is done with mixed tables: commands and calls with hostile settings; whatever comes out is
-counted without microagg, and repeated.
+"""Cases of mixed tables: commands and calls with hostile settings; whatever comes out is counted
+without microagg, and repeated.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def _count(
         coarse = any(f"{column.name}={word}" in arguments for word in ("range", "generalise"))
         if column.name in quasi and column.sort in ("texts", "order") and not coarse:
             odd = (
-                {str(each or "") for each in after[column.name]}
-                - {str(each or "") for each in before[column.name]}
+                {str(cell or "") for cell in after[column.name]}
+                - {str(cell or "") for cell in before[column.name]}
                 - {""}
             )
             if odd:
@@ -161,7 +161,7 @@ def mixed_frame(rng: random.Random, folder: Path) -> None:
             return
     names = [column.name for column in columns]
     quasi = names[: rng.randint(1, len(names))]
-    k, asked = rng.choice([2, 3, 7]), mixed.said(rng, columns, folder)
+    k, settings = rng.choice([2, 3, 7]), mixed.random_settings(rng, columns, folder)
     method = rng.choice(METHODS)
     params = {"effort": "quick"} if method == "auto" else {}
     named = {
@@ -173,10 +173,10 @@ def mixed_frame(rng: random.Random, folder: Path) -> None:
     }
     if len(names) > len(quasi) and rng.random() < 0.3:
         named |= {"confidential": names[-1:], "l": 2}
-    release = call(ma.anonymize, table, k, **{**named, **asked}, **params)
+    release = call(ma.anonymize, table, k, **{**named, **settings}, **params)
     if release is None:
         return
-    _judge_frame(table, release, quasi, k, asked)
+    _judge_frame(table, release, quasi, k, settings)
     call(release.save, folder / rng.choice(["out.csv", "out.parquet"]))
     call(release.report, folder / "r.public.md", public=True)
     call(release.report, folder / "r.internal.json")
@@ -184,19 +184,21 @@ def mixed_frame(rng: random.Random, folder: Path) -> None:
     repr(release)
 
 
-def _judge_frame(table: Any, release: Any, quasi: list[str], k: int, asked: dict[str, Any]) -> None:
+def _judge_frame(
+    table: Any, release: Any, quasi: list[str], k: int, options: dict[str, Any]
+) -> None:
     """Classes of at least k; types as they were; the same again from settings that went through
     JSON.
     """
-    told = release._arrow.select(quasi).to_pydict()
-    if mixed.smallest(list(zip(*told.values(), strict=True))) < k:
-        raise Finding(f"a class below k: {asked}")
+    released = release._arrow.select(quasi).to_pydict()
+    if mixed.smallest(list(zip(*released.values(), strict=True))) < k:
+        raise Finding(f"a class below k: {options}")
     if type(release.table) is not type(table):
         raise Finding("a table of another library")
     settings = Settings.from_data(json.loads(json.dumps(release.settings.as_data())))
     again = ma.anonymize(table, settings=settings)
     if not again._arrow.equals(release._arrow):
-        raise Finding(f"settings that were written and read again give another release: {asked}")
+        raise Finding(f"settings that were written and read again give another release: {options}")
 
 
 def mixed_manifest(rng: random.Random, folder: Path) -> None:
@@ -242,7 +244,7 @@ def _prepared() -> Path:
                 f"{age},{rng.choice(towns)},{rng.choice([*schools, ''])},2001-02-{1 + i:02d}"
             )
         hostile.write(folder / "in.csv", "\n".join([*lines, ""]).encode())
-        tree = "".join(f"{town};{schools[place % 2]};*\n" for place, town in enumerate(towns))
+        tree = "".join(f"{town};{schools[index % 2]};*\n" for index, town in enumerate(towns))
         hostile.write(folder / "tree.csv", tree.encode())
         command(
             folder,

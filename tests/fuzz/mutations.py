@@ -84,29 +84,29 @@ def _flip(rng: random.Random, content: bytes) -> bytes:
 
 
 def _overwrite(rng: random.Random, content: bytes) -> bytes:
-    place, extreme = _place(rng, content), rng.choice(EXTREMES)
-    return content[:place] + extreme + content[place + len(extreme) :]
+    offset, extreme = _place(rng, content), rng.choice(EXTREMES)
+    return content[:offset] + extreme + content[offset + len(extreme) :]
 
 
 def _insert(rng: random.Random, content: bytes) -> bytes:
-    place = _place(rng, content)
+    offset = _place(rng, content)
     added = rng.choice(
         [rng.choice(EXTREMES), rng.randbytes(rng.randrange(1, 40)), bytes(rng.randrange(1, 5000))]
     )
-    return content[:place] + added + content[place:]
+    return content[:offset] + added + content[offset:]
 
 
 def _delete(rng: random.Random, content: bytes) -> bytes:
-    place = _place(rng, content)
-    return content[:place] + content[place + rng.choice([1, 2, 4, 8, 80, 500]) :]
+    offset = _place(rng, content)
+    return content[:offset] + content[offset + rng.choice([1, 2, 4, 8, 80, 500]) :]
 
 
 def _repeat(rng: random.Random, content: bytes) -> bytes:
-    place, length = _place(rng, content), rng.choice([1, 4, 16, 80, 400])
+    offset, length = _place(rng, content), rng.choice([1, 4, 16, 80, 400])
     return (
-        content[: place + length]
-        + content[place : place + length] * rng.choice([1, 2, 50])
-        + content[place + length :]
+        content[: offset + length]
+        + content[offset : offset + length] * rng.choice([1, 2, 50])
+        + content[offset + length :]
     )
 
 
@@ -159,7 +159,7 @@ def _written(table: pa.Table, path: Path, ending: str) -> bytes:
     if ending == ".sas7bdat":
         sas7bdat.write(
             {
-                "age": [float(each) for each in table["age"].to_pylist()],
+                "age": [float(value) for value in table["age"].to_pylist()],
                 "name": table["name"].to_pylist(),
             },
             path,

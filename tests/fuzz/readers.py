@@ -53,7 +53,7 @@ def readers_of(path: Path) -> list[Callable[[Path], View]]:
 
 
 def _frame_view(reader: str, frame: pd.DataFrame, *, typed: bool = True) -> View:
-    """What pandas sees: NaN and missing values are alike, 0 and -0 too."""
+    """Return what pandas sees: NaN and missing values are alike, 0 and -0 too."""
 
     def classes(names: Sequence[str]) -> Classes:
         labels = frame.groupby(list(names), dropna=False, observed=True, sort=False).ngroup()
@@ -138,21 +138,24 @@ def _rows_view(reader: str, names: list[str], rows: list[tuple[Any, ...]]) -> Vi
     def classes(columns: Sequence[str]) -> Classes:
         places = [names.index(name) for name in columns]
         return _by_key(
-            [tuple((type(row[at]).__name__, repr(row[at])) for at in places) for row in rows]
+            [
+                tuple((type(row[index]).__name__, repr(row[index])) for index in places)
+                for row in rows
+            ]
         )
 
     def values(name: str) -> list[Any]:
-        at = names.index(name)
-        return [_without_nan(row[at]) for row in rows]
+        index = names.index(name)
+        return [_without_nan(row[index]) for row in rows]
 
     return View(reader, len(rows), names, classes, values)
 
 
 def _by_key(keys: Sequence[Hashable]) -> Classes:
-    found: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
-        found[key].append(row)
-    return list(found.values())
+        groups[key].append(row)
+    return list(groups.values())
 
 
 def _bits(column: pa.ChunkedArray) -> list[Hashable]:

@@ -76,31 +76,31 @@ SETTINGS = ("anonymize", "good.csv", "out.csv", "--config", "{}")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command on one file ended."""
+    """Result of a command on one file."""
 
     name: str
     command: str
     code: int
-    said: str
+    errors: str
     megabytes: float
     seconds: float
 
     def finding(self, size: int) -> str:
-        """What must not happen; empty if nothing did."""
+        """Return what must not happen; empty if nothing did."""
         lines = [
             line
-            for line in self.said.splitlines()
+            for line in self.errors.splitlines()
             if not line.startswith(("note: ", "compiling for"))
         ]
         if self.code not in (0, 2, 3):
             return f"exit code {self.code}"
-        if any(word in self.said for word in A_BUG):
+        if any(word in self.errors for word in A_BUG):
             return "a bug"
         if self.code == 2 and not (
             len(lines) == 1 and lines[0].startswith("error: ") and lines[0].endswith(".")
         ):
             return "not one sentence"
-        if "canary" in self.said:
+        if "canary" in self.errors:
             return "a value of the data"
         if self.megabytes > MEGABYTES and size < SMALL:
             return f"{self.megabytes:.0f} MB"
@@ -163,13 +163,13 @@ def _run_all(wanted: list[tuple[str, tuple[str, ...]]], folder: Path, pipe: int)
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_REAL, 20 * SECONDS)
-        code, said = _run(arguments)
+        code, text = _run(arguments)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        told = {
-            "code": code, "said": said[:2000], "megabytes": (_status("VmHWM") - libraries) / 1024,
+        result = {
+            "code": code, "errors": text[:2000], "megabytes": (_status("VmHWM") - libraries) / 1024,
             "seconds": time.process_time() - begun,
         }  # fmt: skip
-        os.write(pipe, (json.dumps(told) + "\n").encode())
+        os.write(pipe, (json.dumps(result) + "\n").encode())
         for left in Path().glob("out.*"):
             left.unlink()
     os._exit(0)
@@ -178,16 +178,16 @@ def _run_all(wanted: list[tuple[str, tuple[str, ...]]], folder: Path, pipe: int)
 def _run(arguments: tuple[str, ...]) -> tuple[int, str]:
     from microagg.cli.commands import main
 
-    said, out = io.StringIO(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    errors, out = io.StringIO(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     sys.argv = ["microagg", *arguments]
     try:
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(out):
             main()
     except SystemExit as ending:
-        return int(ending.code or 0), said.getvalue()
+        return int(ending.code or 0), errors.getvalue()
     except BaseException as error:
         return 1, f"Traceback: {type(error).__name__}"
-    return 0, said.getvalue()
+    return 0, errors.getvalue()
 
 
 def _status(name: str) -> int:
@@ -224,8 +224,8 @@ def main() -> int:
     options.add_argument("--start", type=int, default=0)
     options.add_argument("--by-hand", action="store_true")
     options.add_argument("--folder", type=Path, default=Path("fuzz-findings"))
-    asked = options.parse_args()
-    found, ended, slowest, largest = (
+    args = options.parse_args()
+    findings, ended, slowest, largest = (
         0,
         collections.Counter(),
         Outcome("", "", 0, "", 0, 0),
@@ -235,27 +235,28 @@ def main() -> int:
         folder = Path(name)
         warm(folder)
         files = [
-            mutations.mutated(number) for number in range(asked.start, asked.start + asked.mutated)
+            mutations.mutated(number) for number in range(args.start, args.start + args.mutated)
         ]
-        files += list(by_hand.files()) if asked.by_hand else []
+        files += list(by_hand.files()) if args.by_hand else []
         for outcome in outcomes(files, folder):
             size = (folder / outcome.name).stat().st_size
             ended[outcome.code] += 1
-            slowest = max(slowest, outcome, key=lambda each: each.seconds)
-            largest = max(largest, outcome, key=lambda each: each.megabytes if size < SMALL else 0)
+            slowest = max(slowest, outcome, key=lambda item: item.seconds)
+            largest = max(largest, outcome, key=lambda item: item.megabytes if size < SMALL else 0)
             if why := outcome.finding(size):
-                found += 1
-                asked.folder.mkdir(exist_ok=True)
-                shutil.copy(folder / outcome.name, asked.folder / outcome.name)
+                findings += 1
+                args.folder.mkdir(exist_ok=True)
+                shutil.copy(folder / outcome.name, args.folder / outcome.name)
                 print(
-                    f"{outcome.name}: {why}: {outcome.command}: {outcome.said[:300]!r}", flush=True
+                    f"{outcome.name}: {why}: {outcome.command}: {outcome.errors[:300]!r}",
+                    flush=True,
                 )
-    print(f"{sum(ended.values())} files, {found} findings; exit codes {dict(ended)}")
+    print(f"{sum(ended.values())} files, {findings} findings; exit codes {dict(ended)}")
     print(
         f"most memory {largest.megabytes:.0f} MB ({largest.name}), most time "
         f"{slowest.seconds:.1f} s ({slowest.name})"
     )
-    return int(found > 0)
+    return int(findings > 0)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Broken(AssertionError):
 
 @dataclass
 class Case:
-    """What is released, how, and what it must keep."""
+    """Release to make, and the guarantees that it must keep."""
 
     seed: int
     way: str
@@ -81,7 +81,7 @@ class _Making:
         self.settings.setdefault(name, {})[column] = value
 
     def gaps(self, most: float = 0.25) -> np.ndarray | None:
-        """Which cells are missing: none in most columns."""
+        """Draw the cells that are missing: none in most columns."""
         share = self.dice.choice([0.0, 0.0, 0.0, 0.05, most])
         return self.rng.random(self.records) < share if share else None
 
@@ -111,7 +111,7 @@ def make_case(seed: int, way: str | None = None) -> Case:
         "k": k,
         "quasi": quasi,
         "stratum": strata,
-        "confidential": [each.name for each in confidential],
+        "confidential": [column.name for column in confidential],
         "identifier": ["name"],
         "rest": dice.choice(["drop", "keep"]),
         "seed": seed,
@@ -318,34 +318,34 @@ def _weight(making: _Making) -> str | None:
 def _confidential(making: _Making, k: int) -> tuple[tuple[Confidential, ...], dict[str, Any]]:
     """Some confidential columns, and what is promised of them."""
     rng, records, dice = making.rng, making.records, making.dice
-    found = []
-    asked = dice.choice(["", "", "l", "entropy", "recursive", "t", "both"])
+    columns = []
+    guarantee = dice.choice(["", "", "l", "entropy", "recursive", "t", "both"])
     if dice.random() < 0.7:
         gaps = rng.random(records) < 0.1 if dice.random() < 0.3 else None
         making.columns["ill"] = pa.array(
             rng.choice(["flu", "gout", "asthma", "none known", "cold"], records), mask=gaps
         )
-        found.append(Confidential("ill"))
+        columns.append(Confidential("ill"))
     if dice.random() < 0.5:
         making.columns["wage"] = rng.integers(1, 9, records) * 100
-        found.append(Confidential("wage", ordered=True))
+        columns.append(Confidential("wage", ordered=True))
     if dice.random() < 0.3:
         making.columns["grade"] = rng.choice(SCHOOL, records)
         making.say("ordinal", "grade", list(SCHOOL))
-        found.append(Confidential("grade", ordered=True, order=SCHOOL))
-    if not found:
+        columns.append(Confidential("grade", ordered=True, order=SCHOOL))
+    if not columns:
         return (), {}
     promised: dict[str, Any] = {}
-    if asked in ("l", "both"):
+    if guarantee in ("l", "both"):
         promised |= {"l": dice.choice([2, 3])}
-    if asked == "entropy":
+    if guarantee == "entropy":
         promised |= {"l": dice.choice([1.5, 2.0]), "diversity": "entropy"}
-    if asked == "recursive":
+    if guarantee == "recursive":
         promised |= {"l": 2, "diversity": "recursive", "c": dice.choice([2.0, 3.0])}
-    if asked in ("t", "both"):
+    if guarantee in ("t", "both"):
         promised |= {"t": dice.choice([0.3, 0.4, 0.6])}
     making.settings |= promised
-    return tuple(found), promised
+    return tuple(columns), promised
 
 
 def play(case: Case, folder: Path, engine: Any = None) -> str | None:
@@ -420,10 +420,10 @@ def _of_texts(table: pa.Table) -> pa.Table:
     """Without categories of numbers, which polars and csv files do not have, and pandas not with
     NaN.
     """
-    for place, column in enumerate(table.columns):
+    for index, column in enumerate(table.columns):
         kind = column.type
         if pa.types.is_dictionary(kind) and not pa.types.is_string(kind.value_type):
-            table = table.set_column(place, table.column_names[place], column.cast(kind.value_type))
+            table = table.set_column(index, table.column_names[index], column.cast(kind.value_type))
     return table
 
 

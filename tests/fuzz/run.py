@@ -27,21 +27,21 @@ def main() -> int:
     options.add_argument("--count", type=int, default=None)
     options.add_argument("--seed", type=int, default=None)
     options.add_argument("--folder", type=Path, default=Path("fuzz-findings"))
-    given = options.parse_args()
-    start = given.start if given.seed is None else given.seed
-    count = given.count if given.seed is None else 1
+    args = options.parse_args()
+    start = args.start if args.seed is None else args.seed
+    count = args.count if args.seed is None else 1
     cases.warm()
-    found, seed = 0, start
+    findings, seed = 0, start
     try:
         while count is None or seed < start + count:
-            found += not _plays(seed, given.folder)
+            findings += not _plays(seed, args.folder)
             seed += 1
             if (seed - start) % 500 == 0:
-                print(f"{seed - start} cases, {found} findings", flush=True)
+                print(f"{seed - start} cases, {findings} findings", flush=True)
     except KeyboardInterrupt:
         pass
-    print(f"{seed - start} cases from {start} on, {found} findings")
-    return int(found > 0)
+    print(f"{seed - start} cases from {start} on, {findings} findings")
+    return int(findings > 0)
 
 
 def _plays(seed: int, findings: Path) -> bool:

@@ -32,8 +32,8 @@ def main() -> int:
     options.add_argument("--releases", type=int, default=1500)
     options.add_argument("--seed", type=int, default=None)
     options.add_argument("--folder", type=Path, default=Path("fuzz-findings"))
-    given = options.parse_args()
-    seed, wanted = (given.start, given.releases) if given.seed is None else (given.seed, 1)
+    args = options.parse_args()
+    seed, wanted = (args.start, args.releases) if args.seed is None else (args.seed, 1)
     written: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     broken: list[int] = []
@@ -43,9 +43,9 @@ def main() -> int:
             case = releases.make_case(seed)
             if case.way == "dask" and engine is None:
                 engine = stack.enter_context(releases.engine_here())
-            _count(case, engine, given.folder, written, refused, broken)
+            _count(case, engine, args.folder, written, refused, broken)
             seed += 1
-            if given.seed is not None:
+            if args.seed is not None:
                 break
             if seed % 100 == 0:
                 print(

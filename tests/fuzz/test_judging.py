@@ -29,7 +29,7 @@ def test_levels_that_are_released_may_be_shown_and_no_others(tmp_path: Path) -> 
     report = tmp_path / "r.public.md"
     report.write_text("canary-1: 100 %")
     judging.check_leftovers(tmp_path)
-    for told in ("canary-7", "canary-12", "canary-2"):
-        report.write_text(told)
+    for text in ("canary-7", "canary-12", "canary-2"):
+        report.write_text(text)
         with pytest.raises(judging.Finding, match="a confidential value"):
             judging.check_leftovers(tmp_path)

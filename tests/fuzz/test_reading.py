@@ -24,9 +24,9 @@ def test_findings_are_found() -> None:
     for change, why in (
         ({"code": -6}, "exit code -6"),
         ({"code": 1}, "exit code 1"),
-        ({"said": "error: a bug in microagg (KeyError)."}, "a bug"),
-        ({"said": "error: one.\nand two.\n"}, "not one sentence"),
-        ({"said": "error: canary 7."}, "a value of the data"),
+        ({"errors": "error: a bug in microagg (KeyError)."}, "a bug"),
+        ({"errors": "error: one.\nand two.\n"}, "not one sentence"),
+        ({"errors": "error: canary 7."}, "a value of the data"),
         ({"megabytes": 1500.0}, "1500 MB"),
     ):
         assert reading.Outcome(**{**vars(fine), **change}).finding(100) == why

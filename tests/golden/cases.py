@@ -69,8 +69,8 @@ def cases() -> Iterator[tuple[str, Callable[[], str]]]:
     yield from _releases()
 
 
-def _case(points: np.ndarray, k: int, **asked: Any) -> Callable[[], str]:
-    return lambda: labels_digest(ma.partition(points, k=k, seed=7, **asked))
+def _case(points: np.ndarray, k: int, **options: Any) -> Callable[[], str]:
+    return lambda: labels_digest(ma.partition(points, k=k, seed=7, **options))
 
 
 def _methods() -> Iterator[tuple[str, Callable[[], str]]]:
@@ -85,9 +85,9 @@ def _methods() -> Iterator[tuple[str, Callable[[], str]]]:
             name = f"{method.name} {problem}"
             yield name, _case(points, k, method=method.name, **needed, **light)
             for params in _other_words(method, light):
-                told = ", ".join(f"{key}={value}" for key, value in params.items())
+                text = ", ".join(f"{key}={value}" for key, value in params.items())
                 yield (
-                    f"{name} {told}",
+                    f"{name} {text}",
                     _case(points, k, method=method.name, **needed, **light, **params),
                 )
             if method.scope != "record" or problem != "spread":
@@ -96,10 +96,10 @@ def _methods() -> Iterator[tuple[str, Callable[[], str]]]:
                 f"{name} refined",
                 _case(points, k, method=method.name, refine=True, **needed, **light),
             )
-            for promise, asked in PROMISES.items():
+            for promise, guarantee in PROMISES.items():
                 yield (
                     f"{name} {promise}",
-                    _case(points, k, method=method.name, confidential=values, **light, **asked),
+                    _case(points, k, method=method.name, confidential=values, **light, **guarantee),
                 )
 
 
@@ -128,9 +128,9 @@ def _efforts() -> Iterator[tuple[str, Callable[[], str]]]:
         if effort == "prove":
             continue
         points, k = PROBLEMS["spread"]
-        for promise, asked in PROMISES.items():
+        for promise, guarantee in PROMISES.items():
             name = f"auto spread effort {effort} {promise}"
-            yield name, _case(points, k, confidential=hidden(points, 5), effort=effort, **asked)
+            yield name, _case(points, k, confidential=hidden(points, 5), effort=effort, **guarantee)
 
 
 def made_table() -> pa.Table:
@@ -147,7 +147,7 @@ def made_table() -> pa.Table:
     )
 
 
-def _release(**asked: Any) -> Callable[[], str]:
+def _release(**options: Any) -> Callable[[], str]:
     def digest() -> str:
         release = ma.anonymize(
             made_table(),
@@ -156,7 +156,7 @@ def _release(**asked: Any) -> Callable[[], str]:
             identifier=["name"],
             confidential=["ill"],
             seed=3,
-            **asked,
+            **options,
         )
         columns = [release.table.column(name).to_pylist() for name in release.table.column_names]
         return hashlib.sha256(repr([release.table.column_names, columns]).encode()).hexdigest()[:16]
@@ -174,6 +174,6 @@ def _releases() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 if __name__ == "__main__":
-    found = {name: digest() for name, digest in cases()}
-    DIGESTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    print(f"{len(found)} digests")
+    digests = {name: digest() for name, digest in cases()}
+    DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
+    print(f"{len(digests)} digests")

@@ -47,10 +47,10 @@ def selection(runtime: str) -> list[Any]:
             id=case.name,
             marks=[
                 pytest.mark.slow,
-                *([pytest.mark.nightly] if place % EVERY[runtime] else []),
+                *([pytest.mark.nightly] if index % EVERY[runtime] else []),
             ],
         )
-        for place, case in enumerate(cases)
+        for index, case in enumerate(cases)
     ]
 
 

@@ -40,25 +40,25 @@ def attribute_with(kind: Kind, values: np.ndarray, atoms: np.ndarray) -> Attribu
     return Attribute("x", kind, column, atoms=atoms, marks=CODES)
 
 
-def told(values: np.ndarray, atoms: np.ndarray) -> list[Any]:
+def as_values(values: np.ndarray, atoms: np.ndarray) -> list[Any]:
     """The column as the oracle takes it."""
     return [int(v) if a < 0 else CODES[a] for v, a in zip(values, atoms, strict=True)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_groups_and_classes_with_atoms_are_judged_as_with_fractions(asked):
-    rng = np.random.default_rng(sum(map(ord, str(asked))))
+@pytest.mark.parametrize("guarantee", ASKED, ids=str)
+def test_groups_and_classes_with_atoms_are_judged_as_with_fractions(guarantee):
+    rng = np.random.default_rng(sum(map(ord, str(guarantee))))
     seen = set()
     for _ in range(150):
         n = int(rng.integers(2, 60))
         values, atoms = random_column(rng, n), random_atoms(rng, n)
-        plain = told(values, atoms)
+        plain = as_values(values, atoms)
         for kind in KINDS:
             nominal = kind is Kind.NOMINAL
-            attribute, promise = attribute_with(kind, values, atoms), Guarantees.of(**asked)
+            attribute, promise = attribute_with(kind, values, atoms), Guarantees.of(**guarantee)
             members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
-            expected = promised.is_kept(plain, members.tolist(), nominal=nominal, **asked)
+            expected = promised.is_kept(plain, members.tolist(), nominal=nominal, **guarantee)
             accept = promise.accept((attribute,))
             assert accept is not None
             assert accept(members) == accept(np.sort(members)) == expected
@@ -69,7 +69,7 @@ def test_groups_and_classes_with_atoms_are_judged_as_with_fractions(asked):
             labels[members] = 0
             rest = np.flatnonzero(labels == 1).tolist()
             kept = expected and (
-                not rest or promised.is_kept(plain, rest, nominal=nominal, **asked)
+                not rest or promised.is_kept(plain, rest, nominal=nominal, **guarantee)
             )
             findings = promise.evaluate(labels, 2 if rest else 1, (attribute,))
             assert all(finding.holds for finding in findings) == kept
@@ -88,7 +88,7 @@ def test_the_check_finds_the_distances_of_the_oracle():
             promise, attribute = Guarantees.of(l=2, t=0.5), attribute_with(kind, values, atoms)
             diverse, close = promise.evaluate(labels, int(labels.max()) + 1, (attribute,))
             groups = [np.flatnonzero(labels == g).tolist() for g in range(int(labels.max()) + 1)]
-            plain, nominal = told(values, atoms), kind is Kind.NOMINAL
+            plain, nominal = as_values(values, atoms), kind is Kind.NOMINAL
             assert diverse.worst == min(promised.distinct(plain, group) for group in groups)
             farthest = max(promised.distance(plain, group, nominal=nominal) for group in groups)
             assert close.worst == pytest.approx(min(float(farthest), 1.0), abs=1e-12)
@@ -125,12 +125,15 @@ def test_the_distance_bounds_the_earth_movers_with_atoms_one_away(seed):
         n = int(rng.integers(2, 25))
         values, atoms = np.minimum(random_column(rng, n), 6), random_atoms(rng, n)
         members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
-        codes, known = (found := attribute_with(Kind.ORDINAL, values, atoms)).codes, found.known
-        here, overall = (
-            np.bincount(x, minlength=found.distinct) / len(x) for x in (codes[members], codes)
+        codes, known = (
+            (attribute := attribute_with(Kind.ORDINAL, values, atoms)).codes,
+            attribute.known,
         )
-        least = earth_movers(here, overall, found.distinct - known)
-        bound = float(promised.distance(told(values, atoms), members.tolist(), nominal=False))
+        here, overall = (
+            np.bincount(x, minlength=attribute.distinct) / len(x) for x in (codes[members], codes)
+        )
+        least = earth_movers(here, overall, attribute.distinct - known)
+        bound = float(promised.distance(as_values(values, atoms), members.tolist(), nominal=False))
         assert bound >= least - 1e-7
         equal += bound <= least + 1e-7
     assert equal > 0, "it is no wild guess: sometimes it is the distance itself"
@@ -145,7 +148,7 @@ def test_two_classes_that_keep_t_keep_it_together(sorts):
         values, atoms = np.minimum(random_column(rng, n), 6), random_atoms(rng, n, sorts)
         order, cut = rng.permutation(n), np.sort(rng.permutation(np.arange(1, n))[:2])
         one, other = order[: cut[0]].tolist(), order[cut[0] : cut[1]].tolist()
-        plain = told(values, atoms)
+        plain = as_values(values, atoms)
         farthest = max(promised.distance(plain, part, nominal=False) for part in (one, other))
         accept = Guarantees.of(t=min(float(farthest), 1.0)).accept(
             (attribute_with(Kind.NUMERIC, values, atoms),)
@@ -158,20 +161,20 @@ def test_two_classes_that_keep_t_keep_it_together(sorts):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "guarantee",
     [{"l": 2}, {"l": 1.5, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 3.0}],
     ids=str,
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_known_is_no_value(asked, kind):
-    promise = Guarantees.of(**asked)
+def test_what_is_not_known_is_no_value(guarantee, kind):
+    promise = Guarantees.of(**guarantee)
     #        A  A  missing | A  A  refused | missing refused | A B missing
     values = np.array([1, 1, 0, 1, 1, 0, 0, 0, 1, 2, 0])
     atoms = np.array([-1, -1, 2, -1, -1, 0, 2, 0, -1, -1, 2], np.int16)
     attribute = attribute_with(kind, values, atoms)
-    (found,) = promise.evaluate(np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3]), 4, (attribute,))
-    assert found.failing.tolist() == [True, True, True, False]
-    assert found.worst == (np.inf if asked.get("c") else 0.0), "where nothing is known l is 0"
+    (finding,) = promise.evaluate(np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3]), 4, (attribute,))
+    assert finding.failing.tolist() == [True, True, True, False]
+    assert finding.worst == (np.inf if guarantee.get("c") else 0.0), "where nothing is known l is 0"
     accept = promise.accept((attribute,))
     assert accept is not None
     groups = [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9, 10]]
@@ -211,8 +214,8 @@ def test_a_gap_in_a_numeric_column_changes_little(gaps):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "mdav", "t-first", "hm-pfsom", "hybrid"])
-@pytest.mark.parametrize("asked", [{"l": 2}, {"t": 0.3}, {"l": 3, "t": 0.4}], ids=str)
-def test_releases_with_gaps_keep_what_they_promise(method, asked):
+@pytest.mark.parametrize("guarantee", [{"l": 2}, {"t": 0.3}, {"l": 3, "t": 0.4}], ids=str)
+def test_releases_with_gaps_keep_what_they_promise(method, guarantee):
     rng = np.random.default_rng(3)
     n = 90
     wages = np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 30, n).astype(np.float64))
@@ -228,7 +231,7 @@ def test_releases_with_gaps_keep_what_they_promise(method, asked):
         method=method,
         precision="full",
         seed=1,
-        **asked,
+        **guarantee,
     )
     plain = [None if np.isnan(wage) else wage for wage in wages]
     rows = list(
@@ -237,8 +240,8 @@ def test_releases_with_gaps_keep_what_they_promise(method, asked):
     classes = promised.classes(rows)
     assert len(classes) > 1
     for members in classes:
-        assert promised.is_kept(plain, members, nominal=False, **asked)
-        assert promised.is_kept(ills, members, nominal=True, **asked)
+        assert promised.is_kept(plain, members, nominal=False, **guarantee)
+        assert promised.is_kept(ills, members, nominal=True, **guarantee)
 
 
 def test_the_check_takes_kinds_and_codes():
@@ -249,15 +252,15 @@ def test_the_check_takes_kinds_and_codes():
             "ill": ["x", "-9", "y", "z", "z", "-9"],
         }
     )
-    found = ma.check(table, ["age"], 3, ["wage", "ill"], l=2, special={"wage": ["97"]}, na=["-9"])
-    assert [(f.column, f.worst) for f in found.findings] == [("wage", 1.0), ("ill", 1.0)]
+    result = ma.check(table, ["age"], 3, ["wage", "ill"], l=2, special={"wage": ["97"]}, na=["-9"])
+    assert [(f.column, f.worst) for f in result.findings] == [("wage", 1.0), ("ill", 1.0)]
     assert ma.check(table, ["age"], 3, ["wage", "ill"], l=2).holds
 
-    def farthest(**said: Any) -> float:
-        return ma.check(table, ["age"], 3, ["wage"], t=0.5, **said).findings[0].worst
+    def farthest(**options: Any) -> float:
+        return ma.check(table, ["age"], 3, ["wage"], t=0.5, **options).findings[0].worst
 
     column = table.column("wage").to_pylist()
-    for said, nominal in (
+    for options, nominal in (
         ({}, False),
         ({"kinds": {"wage": "nominal"}}, True),
         ({"nominal": "wage"}, True),
@@ -265,7 +268,7 @@ def test_the_check_takes_kinds_and_codes():
         expected = max(
             promised.distance(column, part, nominal=nominal) for part in ([0, 1, 2], [3, 4, 5])
         )
-        assert farthest(**said) == pytest.approx(float(expected))
+        assert farthest(**options) == pytest.approx(float(expected))
     turned = farthest(ordinal={"wage": [97, 10, 30, 20]})
     places = [None if wage is None else [97, 10, 30, 20].index(wage) for wage in column]
     expected = max(
@@ -275,7 +278,7 @@ def test_the_check_takes_kinds_and_codes():
 
 
 @pytest.mark.parametrize(
-    ("said", "says"),
+    ("options", "says"),
     [
         ({"kinds": {"wage": "odd"}}, "one of numeric"),
         ({"kinds": {"wages": "nominal"}}, "no column 'wages'"),
@@ -288,10 +291,10 @@ def test_the_check_takes_kinds_and_codes():
         ({"special": ["97"]}, "special must give a value for each column"),
     ],
 )
-def test_wrong_words_about_columns_are_refused(said, says):
+def test_wrong_words_about_columns_are_refused(options, says):
     table = pa.table({"age": [1, 1, 1, 1], "wage": [10, 20, 77777, 77777]})
     with pytest.raises(ma.InputError, match=says) as refused:
-        ma.check(table, ["age"], 2, ["wage"], l=2, **said)
+        ma.check(table, ["age"], 2, ["wage"], l=2, **options)
     assert "77777" not in str(refused.value)
 
 

@@ -30,7 +30,7 @@ def test_k_and_quasi_in_either_order() -> None:
         ma.check(TABLE, 2, quasi=["age"]),  # pyright: ignore[reportCallIssue]
         ma.check(TABLE, "age", k=2),
     )
-    assert [(each.k, each.sizes.tolist()) for each in calls] == [(2, [2, 3])] * len(calls)
+    assert [(call.k, call.sizes.tolist()) for call in calls] == [(2, [2, 3])] * len(calls)
     assert list(inspect.signature(ma.check).parameters)[:3] == ["table", "quasi", "k"]
 
 
@@ -73,9 +73,9 @@ def test_only_what_is_named_makes_classes() -> None:
 
 def test_l_or_t_of_nothing_is_refused() -> None:
     alone: list[dict[str, Any]] = [{"l": 2}, {"t": 0.5}]
-    for asked in alone:
+    for guarantee in alone:
         with pytest.raises(ma.InputError, match="confidential"):
-            ma.check(HOMES, ["age"], 2, **asked)
+            ma.check(HOMES, ["age"], 2, **guarantee)
 
 
 def test_t_of_each_class() -> None:

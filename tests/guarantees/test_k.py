@@ -44,14 +44,14 @@ def random_tables(draw: st.DrawFn) -> pa.Table:
 def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:
     rows = [tuple(map(repr, row.values())) for row in table.to_pylist()]  # 0.0 and -0.0 are two
     sizes = tables.class_sizes(rows)
-    found = ma.check(table, table.column_names, k)
-    assert found.holds == (min(sizes.values()) >= k)
+    result = ma.check(table, table.column_names, k)
+    assert result.holds == (min(sizes.values()) >= k)
     seen = {
         rows[int(row) - 1]: int(size)
-        for row, size in zip(found.first_rows, found.sizes, strict=True)
+        for row, size in zip(result.first_rows, result.sizes, strict=True)
     }
     assert seen == sizes
-    failing = [(int(found.sizes[i]), int(found.first_rows[i])) for i in found.failing]
+    failing = [(int(result.sizes[i]), int(result.first_rows[i])) for i in result.failing]
     expected = sorted((size, rows.index(row) + 1) for row, size in sizes.items() if size < k)
     assert failing == expected
 
@@ -60,9 +60,9 @@ def test_classes_are_those_of_brute_force(table: pa.Table, k: int) -> None:
 @settings(max_examples=30, deadline=None)
 def test_the_same_from_polars(table: pa.Table, k: int) -> None:
     expected = ma.check(table, table.column_names, k)
-    found = ma.check(pl.from_arrow(table), table.column_names, k)
-    assert sorted(found.sizes.tolist()) == sorted(expected.sizes.tolist())
-    assert found.holds == expected.holds
+    result = ma.check(pl.from_arrow(table), table.column_names, k)
+    assert sorted(result.sizes.tolist()) == sorted(expected.sizes.tolist())
+    assert result.holds == expected.holds
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_nan_and_null_are_two_for_the_strictest_reader(kind: pa.DataType) -> Non
     gaps = pa.array(
         np.array([np.nan, 1.0, 1.0, 1.0], kind.to_pandas_dtype()), mask=np.array([0, 0, 0, 1], bool)
     )
-    found = ma.check(pa.table({"a": gaps}), ["a"], 2)
-    assert found.labels.tolist() == [0, 1, 1, 2]
-    assert found.counted_by == "bits"
+    result = ma.check(pa.table({"a": gaps}), ["a"], 2)
+    assert result.labels.tolist() == [0, 1, 1, 2]
+    assert result.counted_by == "bits"
     categories = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, None]), pa.array([np.nan, 1.0]))
     assert ma.check(pa.table({"a": categories}), ["a"], 2).labels.tolist() == [0, 1, 1, 2]
 
@@ -110,9 +110,9 @@ def test_columns_of_any_name(name: str) -> None:
 def test_every_library_and_one_name() -> None:
     frame = pd.DataFrame({"age": [1, 1, 2], "odd": pd.Series([1, "x", None], dtype=object)})
     for table in (frame, pl.DataFrame({"age": [1, 1, 2]}), pa.table({"age": [1, 1, 2]})):
-        found = ma.check(table, "age", 2)
-        assert not found.holds
-        assert found.first_rows[found.failing].tolist() == [3]
+        result = ma.check(table, "age", 2)
+        assert not result.holds
+        assert result.first_rows[result.failing].tolist() == [3]
     assert ma.check(np.ones((3, 1)), "0", 3).holds
     assert ma.check(frame.head(2), ["age", "age"], 2).holds
 
@@ -155,17 +155,17 @@ def test_a_column_of_two_values_splits_classes(order: list[str], values: tuple[A
     """Three of each age; the third of each has another sex, and so stands alone."""
     sexes = [values[1] if number % 3 == 2 else values[0] for number in range(12)]
     table = pa.table({"age": np.repeat([30, 40, 50, 60], 3), "sex": sexes, "one": np.ones(12)})
-    found = ma.check(table, order, k=2)
-    assert not found.holds
-    assert sorted(found.sizes.tolist()) == [1, 1, 1, 1, 2, 2, 2, 2]
-    assert sorted(found.first_rows[found.failing].tolist()) == [3, 6, 9, 12]
+    result = ma.check(table, order, k=2)
+    assert not result.holds
+    assert sorted(result.sizes.tolist()) == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert sorted(result.first_rows[result.failing].tolist()) == [3, 6, 9, 12]
     assert ma.check(table, ["age", "one"], k=3).holds
 
 
 def test_many_columns_of_two_values_are_counted_as_python_counts_them() -> None:
     rng = np.random.default_rng(2)
-    table = pa.table({f"c{each}": rng.integers(0, 2, 200) for each in range(6)})
+    table = pa.table({f"c{number}": rng.integers(0, 2, 200) for number in range(6)})
     rows = Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    found = ma.check(table, table.column_names, k=4)
-    assert sorted(found.sizes.tolist()) == sorted(rows.values())
-    assert found.holds == (min(rows.values()) >= 4)
+    result = ma.check(table, table.column_names, k=4)
+    assert sorted(result.sizes.tolist()) == sorted(rows.values())
+    assert result.holds == (min(rows.values()) >= 4)

@@ -27,29 +27,33 @@ ASKED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("kind", [Kind.NOMINAL, Kind.ORDINAL, Kind.NUMERIC])
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_findings_of_two_parts_are_those_of_the_whole(asked: dict[str, Any], kind: Kind) -> None:
+@pytest.mark.parametrize("guarantee", ASKED, ids=str)
+def test_findings_of_two_parts_are_those_of_the_whole(
+    guarantee: dict[str, Any], kind: Kind
+) -> None:
     rng, seen = np.random.default_rng(7), set()
     for _ in range(40):
         n, classes = int(rng.integers(12, 60)), int(rng.integers(2, 6))
         labels = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
         values = rng.integers(0, 6, n).astype(np.float64 if kind is Kind.NUMERIC else np.int64)
         atoms = np.where(rng.random(n) < 0.1, 0, -1).astype(np.int16)
-        promise = Guarantees.of(**asked)
+        promise = Guarantees.of(**guarantee)
         whole = promise.findings_on_values("x", kind, tally(values, labels, classes, atoms=atoms))
         cut, (codes, known) = int(rng.integers(1, classes)), numbered(values, atoms)
         overall = np.bincount(codes)
         parts = []
         for chosen, begin, count in ((labels < cut, 0, cut), (labels >= cut, cut, classes - cut)):
-            found = tally_of_part(codes[chosen], labels[chosen] - begin, count, overall, known)
-            parts.append(promise.findings_on_values("x", kind, found))
+            part_tally = tally_of_part(codes[chosen], labels[chosen] - begin, count, overall, known)
+            parts.append(promise.findings_on_values("x", kind, part_tally))
         for one, first, second in zip(whole, *parts, strict=True):
             both = promise.together(first, second)
             assert both.worst == pytest.approx(one.worst, rel=1e-12)
             assert both.failing.tolist() == one.failing.tolist()
             assert promise.together(second, first).worst == both.worst
             seen.add((one.guarantee, first.worst < second.worst))
-    assert len(seen) == 2 * len({"l", "t"} & set(asked)), "either part is the worse one at times"
+    assert len(seen) == 2 * len({"l", "t"} & set(guarantee)), (
+        "either part is the worse one at times"
+    )
 
 
 def test_units_of_two_parts_are_those_of_the_whole() -> None:
@@ -69,9 +73,9 @@ def test_units_of_two_parts_are_those_of_the_whole() -> None:
             assert (both.guarantee, both.worst) == (one.guarantee, one.worst)
             assert both.failing.tolist() == one.failing.tolist()
         for group in range(4):
-            own = np.unique(units[labels == group], return_counts=True)[1]
-            assert whole[0].failing[group] == (len(own) < 3)
-            assert whole[1].failing[group] == (2 * own.max() > own.sum())
+            counts = np.unique(units[labels == group], return_counts=True)[1]
+            assert whole[0].failing[group] == (len(counts) < 3)
+            assert whole[1].failing[group] == (2 * counts.max() > counts.sum())
 
 
 def test_units_that_are_not_known_are_not_taken_for_kept() -> None:
@@ -91,6 +95,6 @@ def test_a_marker_of_missing_units_is_no_unit() -> None:
 
 def test_spellings_are_one_value_unless_exact() -> None:
     table = pa.table({"age": [30, 30, 40, 40], "ill": ["flu", "Flu ", "gout", "1.0"]})
-    asked = {"quasi": ["age"], "k": 2, "confidential": ["ill"], "l": 2}
-    assert not ma.check(table, **asked).holds
-    assert ma.check(table, **asked, exact=True).holds
+    settings = {"quasi": ["age"], "k": 2, "confidential": ["ill"], "l": 2}
+    assert not ma.check(table, **settings).holds
+    assert ma.check(table, **settings, exact=True).holds

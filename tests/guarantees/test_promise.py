@@ -39,9 +39,9 @@ def random_column(rng: np.random.Generator, n: int) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_groups_and_classes_are_judged_as_with_fractions(asked):
-    rng = np.random.default_rng(sum(map(ord, str(asked))))
+@pytest.mark.parametrize("guarantee", ASKED, ids=str)
+def test_groups_and_classes_are_judged_as_with_fractions(guarantee):
+    rng = np.random.default_rng(sum(map(ord, str(guarantee))))
     seen = set()
     for _ in range(150):
         n = int(rng.integers(2, 60))
@@ -49,10 +49,10 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
         for kind in KINDS:
             column = values.astype(np.float64) if kind is Kind.NUMERIC else values.astype(np.int64)
             attribute = Attribute("x", kind, column)
-            promise = Guarantees.of(**asked)
+            promise = Guarantees.of(**guarantee)
             members = rng.permutation(n)[: int(rng.integers(1, n + 1))]
             expected = promised.is_kept(
-                values.tolist(), members.tolist(), nominal=kind is Kind.NOMINAL, **asked
+                values.tolist(), members.tolist(), nominal=kind is Kind.NOMINAL, **guarantee
             )
             accept = promise.accept((attribute,))
             assert accept is not None
@@ -63,7 +63,9 @@ def test_groups_and_classes_are_judged_as_with_fractions(asked):
             count = 2 if rest else 1
             kept = expected and (
                 not rest
-                or promised.is_kept(values.tolist(), rest, nominal=kind is Kind.NOMINAL, **asked)
+                or promised.is_kept(
+                    values.tolist(), rest, nominal=kind is Kind.NOMINAL, **guarantee
+                )
             )
             assert (
                 all(finding.holds for finding in promise.evaluate(labels, count, (attribute,)))
@@ -101,7 +103,7 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("guarantee", "says"),
     [
         ({"l": 1}, "at least 2"),
         ({"l": 2.5}, "whole number"),
@@ -123,13 +125,13 @@ def test_a_group_at_the_limit_counts_and_never_fails_the_check():
         ({"t": float("nan")}, "from 0 to 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(asked, says):
+def test_what_makes_no_sense_is_refused(guarantee, says):
     with pytest.raises(ma.InputError, match=says):
-        Guarantees.of(**asked)
+        Guarantees.of(**guarantee)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "guarantee",
     [
         {"l": 2},
         {"l": "2"},
@@ -140,15 +142,15 @@ def test_what_makes_no_sense_is_refused(asked, says):
         {"t": "0.5"},
     ],
 )
-def test_limits_themselves_may_be_asked_for(asked):
-    promise = Guarantees.of(**asked)
-    assert (promise.diversity is not None) == ("l" in asked)
-    assert (promise.closeness is not None) == ("t" in asked)
+def test_limits_themselves_may_be_asked_for(guarantee):
+    promise = Guarantees.of(**guarantee)
+    assert (promise.diversity is not None) == ("l" in guarantee)
+    assert (promise.closeness is not None) == ("t" in guarantee)
     if promise.closeness is not None:
-        assert promise.closeness.t == float(asked["t"])
+        assert promise.closeness.t == float(guarantee["t"])
     if promise.diversity is not None:
-        assert promise.diversity.l == float(asked["l"])
-        assert promise.diversity.c == asked.get("c")
+        assert promise.diversity.l == float(guarantee["l"])
+        assert promise.diversity.c == guarantee.get("c")
 
 
 TABLE = pa.table(
@@ -162,13 +164,13 @@ TABLE = pa.table(
 
 
 def test_check_tells_of_l_and_t():
-    found = ma.check(TABLE, ["age"], 3, ["ill", "wage"], l=3)
-    assert not found.holds
-    assert [(f.column, f.worst, f.failing.tolist()) for f in found.findings] == [
+    result = ma.check(TABLE, ["age"], 3, ["ill", "wage"], l=3)
+    assert not result.holds
+    assert [(f.column, f.worst, f.failing.tolist()) for f in result.findings] == [
         ("ill", 2.0, [False, True]),
         ("wage", 3.0, [False, False]),
     ]
-    assert found.failing.tolist() == [1]
+    assert result.failing.tolist() == [1]
     assert ma.check(TABLE, ["age"], 3, ["ill", "wage"], l=2).holds
     close = ma.check(TABLE, ["age"], 3, "wage", t=0.2)
     assert close.findings[0].worst == pytest.approx(
@@ -184,20 +186,20 @@ def test_check_refuses_what_it_cannot_look_at():
         ma.check(TABLE, ["age"], 3, ["wages"], l=2)
 
 
-@pytest.mark.parametrize("asked", [{"l": 2}, {"t": 0.5}], ids=str)
+@pytest.mark.parametrize("guarantee", [{"l": 2}, {"t": 0.5}], ids=str)
 def test_l_and_t_need_a_confidential_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guarantee: dict[str, Any]
 ) -> None:
     """In memory and out of core."""
     table = pa.table({"age": np.arange(300), "ill": np.arange(300) % 7})
     with pytest.raises(ma.InputError, match="l and t apply to confidential columns; name"):
-        ma.anonymize(table, k=3, quasi="age", keep="ill", **asked)
+        ma.anonymize(table, k=3, quasi="age", keep="ill", **guarantee)
     pa.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=100)
     monkeypatch.setattr(MemoryBudget, "checked", lambda self, *_: MemoryBudget(10**8, 2, 64, 2))
     for memory in (None, 1):
         with pytest.raises(ma.InputError, match="l and t apply to confidential columns; name"):
             ma.anonymize_file(
                 tmp_path / "in.parquet", tmp_path / "out.csv", 3, quasi="age", keep="ill",
-                memory=memory, **asked,
+                memory=memory, **guarantee,
             )  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -29,7 +29,7 @@ def made(seed: int, marker: str | None = "*", n: int = 60) -> dict[str, list[Any
 def slow(table: dict[str, list[Any]], k: int, marker: str | None) -> tuple[int, bool, bool]:
     """Count suppressed rows, and check both readings, one record after the other."""
     rows = [row for row in zip(*table.values(), strict=True) if any(cell != marker for cell in row)]
-    own = all(rows.count(row) >= k for row in rows)
+    holds = all(rows.count(row) >= k for row in rows)
     fits = [
         sum(
             all(marker in (a, b) or a == b for a, b in zip(one, other, strict=True))
@@ -37,7 +37,7 @@ def slow(table: dict[str, list[Any]], k: int, marker: str | None) -> tuple[int, 
         )
         for one in rows
     ]
-    return len(next(iter(table.values()))) - len(rows), own, min(fits) >= k
+    return len(next(iter(table.values()))) - len(rows), holds, min(fits) >= k
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -64,8 +64,8 @@ def test_the_two_readings_differ() -> None:
 @pytest.mark.parametrize("marker", ["", "NA"])
 def test_blank_cells_as_other_tools_leave_them(marker: str) -> None:
     table = made(3, None)
-    for each in (pa.table(table), pd.DataFrame(table)):
-        result = ma.check(each, list(table), k=3, suppressed=marker)
+    for data in (pa.table(table), pd.DataFrame(table)):
+        result = ma.check(data, list(table), k=3, suppressed=marker)
         assert result.suppression is not None
         assert (result.suppression.rows, result.holds, result.suppression.holds) == slow(
             table, 3, None

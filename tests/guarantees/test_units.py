@@ -72,8 +72,8 @@ def test_two_classes_that_keep_it_keep_it_together():
 
 def test_each_column_has_thresholds_of_its_own():
     ill, household = np.array([0, 1, 0, 1, 0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 2, 3, 3])
-    asked = Guarantees.of(l=2, t=0.6, units=3)
-    accept = asked.accept((Attribute("ill", Kind.NOMINAL, ill),), column(household))
+    guarantees = Guarantees.of(l=2, t=0.6, units=3)
+    accept = guarantees.accept((Attribute("ill", Kind.NOMINAL, ill),), column(household))
     assert accept is not None
     seen = set()
     for size in range(2, 9):
@@ -115,8 +115,8 @@ def test_units_are_told_apart_by_meaning_and_none_may_be_missing():
     ]
     assert units_of(pa.table({"h": [3, 1, 3]}), "h").known == 2
     for gap in (None, "", "none"):
-        with pytest.raises(ma.InputError, match="missing in 1 of 3, first in row 2") as told:
+        with pytest.raises(ma.InputError, match="missing in 1 of 3, first in row 2") as error:
             units_of(pa.table({"h": ["secret", gap, "secret"]}), "h", na=["none"])
-        assert "secret" not in str(told.value)
+        assert "secret" not in str(error.value)
     with pytest.raises(ma.InputError, match="missing in 2 of 3, first in row 1"):
         units_of(pa.table({"h": [float("nan"), None, 4.0]}), "h")

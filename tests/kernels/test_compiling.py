@@ -231,7 +231,7 @@ def test_compiling_each_time_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_loading_from_the_cache_does_not_prepare_the_compiler(tmp_path: Path) -> None:
-    """What is compiled after that prepares it."""
+    """Compiling after that prepares it."""
     loaded, _, compiled = PREPARED.partition("import numba\n")
     run("-c", loaded.replace("assert", "# "), folder=tmp_path)  # compiles, if nothing else has
     assert run("-c", loaded, folder=tmp_path).out == ""

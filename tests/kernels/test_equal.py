@@ -26,6 +26,6 @@ def test_chains_equal_those_of_a_dictionary(seed: int) -> None:
         else:
             firsts.append(record)
         last[key] = record
-    found = chain_equal(points, records)
-    assert found[0].tolist() == firsts
-    assert found[1].tolist() == following.tolist()
+    chains = chain_equal(points, records)
+    assert chains[0].tolist() == firsts
+    assert chains[1].tolist() == following.tolist()

@@ -71,20 +71,20 @@ def test_listed_kernel_is_compiled() -> None:
 def test_first_kernel_is_for_the_caller_and_others_for_helpers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    kernels: list[str] = []
 
     def feed(pool: HelperPool) -> None:
         while (kernel := pool._next()) is not None:
-            asked.append(kernel)
+            kernels.append(kernel)
             pool._begun[kernel].set()
 
     monkeypatch.setattr(HelperPool, "_feed_helper", feed)
     pool = HelperPool(1)
     pool.add(["first", "second"])
     assert not pool.wait_for("first")
-    assert pool.wait_for("second") or asked == []
+    assert pool.wait_for("second") or kernels == []
     assert not pool.wait_for("not listed")
-    assert "first" not in asked
+    assert "first" not in kernels
 
 
 def test_caller_compiles_what_it_took_and_is_not_asked_again() -> None:

@@ -46,7 +46,7 @@ def test_seeds_repeat_and_differ() -> None:
         (-1, "rows"),
         (2**70, "rows"),
     ]
-    assert len({int(random.seeded(*own)[0]) for own in parts}) == len(parts)
+    assert len({int(random.seeded(*part)[0]) for part in parts}) == len(parts)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 10])

@@ -77,6 +77,6 @@ def test_the_nearest_mean_is_the_first_of_several() -> None:
 
 def test_groups_are_numbered_by_their_first_record() -> None:
     labels = np.array([4, 2, 4, 0, 2, 9], np.int32)
-    found = sums.number_by_first_record(labels)
-    assert found.tolist() == [0, 1, 0, 2, 1, 3]
-    assert found.dtype == np.int32
+    numbered = sums.number_by_first_record(labels)
+    assert numbered.tolist() == [0, 1, 0, 2, 1, 3]
+    assert numbered.dtype == np.int32

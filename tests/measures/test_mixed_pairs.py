@@ -67,14 +67,14 @@ def test_classes_are_those_of_all_columns(seed: int, columns: list[int]) -> None
     weights = np.ones(len(rows)) if pair.weights is None else pair.weights
     sizes, sizes_with_kept = Counter(rows), Counter(kept)
     population = {
-        row: max(sum(w for w, each in zip(weights, rows, strict=True) if each == row), size)
+        row: max(sum(w for w, other in zip(weights, rows, strict=True) if other == row), size)
         for row, size in sizes.items()
     }
 
-    def alone(found: Counter[object], keys: list[object]) -> float:
+    def alone(counts: Counter[object], keys: list[object]) -> float:
         return (
             100
-            * sum(w for w, key in zip(weights, keys, strict=True) if found[key] == 1)
+            * sum(w for w, key in zip(weights, keys, strict=True) if counts[key] == 1)
             / sum(weights)
         )
 
@@ -85,15 +85,15 @@ def test_classes_are_those_of_all_columns(seed: int, columns: list[int]) -> None
         "k-with-kept": min(sizes_with_kept.values()),
         "prosecutor": 100 / min(sizes.values()),
         "journalist": 100
-        * max(slow_individual_risk(sizes[row], each) for row, each in population.items())
+        * max(slow_individual_risk(sizes[row], count) for row, count in population.items())
         if pair.weights is not None
         else 100 / min(sizes.values()),
         "marketer": 100 * len(sizes) / len(rows),
     }
-    found = {measure.name: figure.value for measure, figure in assess_pair(pair, OF_CLASSES)}
-    assert set(found) == set(expected)
+    figures = {measure.name: figure.value for measure, figure in assess_pair(pair, OF_CLASSES)}
+    assert set(figures) == set(expected)
     for name, value in expected.items():
-        assert found[name] == pytest.approx(value, rel=1e-9 if name == "journalist" else 1e-12), (
+        assert figures[name] == pytest.approx(value, rel=1e-9 if name == "journalist" else 1e-12), (
             name
         )
 
@@ -155,7 +155,7 @@ def test_dominance_is_of_amounts(seed: int) -> None:
         for row in set(rows):
             if isinstance(row[j], tuple):
                 continue
-            members = [i for i, each in enumerate(rows) if each == row]
+            members = [i for i, other in enumerate(rows) if other == row]
             parts = [
                 0.0
                 if np.isnan(pair.before.values[i, j])
@@ -216,7 +216,8 @@ def distances(before: Cells, after: Cells, j: int) -> list[list[float]]:
     points = [point(word) for word in olds]
     centre = [math.fsum(axis) / n for axis in zip(*points, strict=True)]
     total = (
-        math.fsum((x - c) ** 2 for each in points for x, c in zip(each, centre, strict=True)) / n
+        math.fsum((x - c) ** 2 for member in points for x, c in zip(member, centre, strict=True))
+        / n
     )
     return [
         [sum((x - y) ** 2 for x, y in zip(point(new), old, strict=True)) / total for old in points]
@@ -233,13 +234,13 @@ def test_loss_and_linkage_are_those_of_the_encoding(seed: int) -> None:
         name: math.fsum(column[i][i] for i in range(30))
         for name, column in zip(pair.quasi, columns, strict=True)
     }
-    found = {
+    figures = {
         measure.name: figure for measure, figure in assess_pair(pair, ["il", "sse", "linkage"])
     }
-    assert found["sse"].columns == pytest.approx(errors, rel=1e-9)
-    assert found["sse"].value == pytest.approx(sum(errors.values()), rel=1e-9)
-    assert found["il"].value == pytest.approx(100 * sum(errors.values()) / (30 * 5), rel=1e-9)
-    assert found["il"].columns == pytest.approx(
+    assert figures["sse"].columns == pytest.approx(errors, rel=1e-9)
+    assert figures["sse"].value == pytest.approx(sum(errors.values()), rel=1e-9)
+    assert figures["il"].value == pytest.approx(100 * sum(errors.values()) / (30 * 5), rel=1e-9)
+    assert figures["il"].columns == pytest.approx(
         {name: 100 * e / 30 for name, e in errors.items()}, rel=1e-9
     )
     linked = 0.0
@@ -247,7 +248,7 @@ def test_loss_and_linkage_are_those_of_the_encoding(seed: int) -> None:
         far = [sum(column[i][o] for column in columns) for o in range(30)]
         nearest = [o for o in range(30) if far[o] <= min(far) + 1e-9]
         linked += (i in nearest) / len(nearest)
-    assert found["linkage"].value == pytest.approx(100 * linked / 30, rel=1e-9)
+    assert figures["linkage"].value == pytest.approx(100 * linked / 30, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -259,12 +260,12 @@ def test_the_closest_records_are_those_of_the_encoding(seed: int) -> None:
         sorted(math.sqrt(sum(column[i][o] for column in columns)) for o in range(30))[:2]
         for i in range(30)
     ]
-    found = {
+    figures = {
         m.name: figure for m, figure in assess_pair(pair, ["closest-record", "neighbour-ratio"])
     }
-    assert found["closest-record"].value == pytest.approx(sorted(x for x, _ in two)[1], rel=1e-9)
+    assert figures["closest-record"].value == pytest.approx(sorted(x for x, _ in two)[1], rel=1e-9)
     ratios = sorted(1.0 if x == y else x / y for x, y in two)
-    assert found["neighbour-ratio"].value == pytest.approx(ratios[1], rel=1e-9)
+    assert figures["neighbour-ratio"].value == pytest.approx(ratios[1], rel=1e-9)
     same = {
         m.name: figure
         for m, figure in assess_pair(Pair.of_cells(before, before), ["closest-record"])
@@ -277,7 +278,7 @@ def test_the_closest_records_are_those_of_the_encoding(seed: int) -> None:
 def test_entropy_counts_cells(seed: int) -> None:
     pair = mixed_pair(seed)
     weights = [1.0] * 40 if pair.weights is None else pair.weights.tolist()
-    missing, there = 0.0, 0.0
+    missing, total = 0.0, 0.0
     for j in range(5):
         x, y = [row[j] for row in words(pair.before)], [row[j] for row in words(pair.after)]
         of_x, of_y, of_both = (defaultdict[object, float](float) for _ in range(3))
@@ -287,10 +288,10 @@ def test_entropy_counts_cells(seed: int) -> None:
             of_both[a, b] += w
         for a, b, w in zip(x, y, weights, strict=True):
             missing -= w * math.log2(of_both[a, b] / of_y[b])
-            there -= w * math.log2(of_x[a] / sum(weights))
+            total -= w * math.log2(of_x[a] / sum(weights))
     ((_, figure),) = assess_pair(pair, ["entropy"])
     assert set(figure.columns) == set(pair.quasi)
-    assert figure.value == pytest.approx(100.0 * missing / there, rel=1e-9)
+    assert figure.value == pytest.approx(100.0 * missing / total, rel=1e-9)
 
 
 def test_propensity_sees_categories() -> None:
@@ -313,11 +314,11 @@ def test_linkage_leaves_coarse_columns_out() -> None:
     values[:, 4] = 0.0
     after = Cells((*pair.after.variables[:4], town), values, pair.after.atoms)
     coarse = Pair.of_cells(pair.before, after)
-    (_, found), *_ = assess_pair(coarse, ["linkage"])
+    (_, figure), *_ = assess_pair(coarse, ["linkage"])
     (_, known), *_ = assess_pair(
         replace(pair, weights=None), ["linkage"], known=["income", "age", "born", "school"]
     )
-    assert found.value == known.value
+    assert figure.value == known.value
     assert assess_pair(coarse, ["linkage"], known=["town"]) == [], "there is nothing to look for"
 
 
@@ -340,9 +341,9 @@ def read_by_itself(cells: Cells) -> Cells:
 @pytest.mark.parametrize("seed", range(10))
 def test_tables_read_each_by_itself_are_brought_to_the_same_terms(seed: int) -> None:
     pair = mixed_pair(seed)
-    own = read_by_itself(pair.after)
-    assert words(own) == words(pair.after)
-    old, new = in_the_same_terms(pair.before, own)
+    reread = read_by_itself(pair.after)
+    assert words(reread) == words(pair.after)
+    old, new = in_the_same_terms(pair.before, reread)
     assert words(new) == words(pair.after)
     assert words(old) == words(pair.before)
     for j, variable in enumerate(new.variables):
@@ -387,7 +388,7 @@ def test_what_only_the_release_has() -> None:
 def test_linkage_by_some_columns_is_that_of_a_table_of_these(seed: int) -> None:
     pair = mixed_pair(seed)
     for places in ([0, 3], [4]):
-        names = [pair.quasi[place] for place in places]
+        names = [pair.quasi[index] for index in places]
         some = record_linkage(pair, columns=names)
         assert some == record_linkage(pair.of_columns(names))
         assert some.value != record_linkage(pair).value, "who knows less links less"

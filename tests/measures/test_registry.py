@@ -21,12 +21,12 @@ NEEDS = ("", "numbers", "amounts", "points", "confidential", "categories", "kept
 
 
 def test_every_measure_of_the_package_is_registered() -> None:
-    found = set()
+    entries = set()
     for module in pkgutil.walk_packages(microagg.measures.__path__, "microagg.measures."):
         for name, thing in vars(importlib.import_module(module.name)).items():
             if isinstance(thing, Measure):
-                found.add(f"{thing.name} = {module.name}:{name}")
-    assert found == set(MEASURES)
+                entries.add(f"{thing.name} = {module.name}:{name}")
+    assert entries == set(MEASURES)
 
 
 def test_names_are_unique_and_declarations_complete() -> None:
@@ -70,10 +70,10 @@ def test_what_a_pair_lacks_is_left_out() -> None:
         assert math.isfinite(figure.value), measure.name
         assert measure.lowest <= figure.value <= measure.highest, measure.name
     ordered = Pair(TABLE, RELEASED, NAMES, ordered={"grade": codes})
-    found = {measure.name for measure, _ in assess_pair(ordered)}
+    names = {measure.name for measure, _ in assess_pair(ordered)}
     about_people = {measure.name for measure in measures() if measure.needs == "confidential"}
     about_categories = {measure.name for measure in measures() if measure.needs == "categories"}
-    assert found - bare == about_people | about_categories
+    assert names - bare == about_people | about_categories
     numbers = Pair(TABLE, RELEASED, NAMES, confidential={"wage": np.arange(30.0)})
     assert {measure.name for measure, _ in assess_pair(numbers)} - bare == about_people
 
@@ -81,7 +81,7 @@ def test_what_a_pair_lacks_is_left_out() -> None:
 def test_the_order_is_that_asked_for_and_progress_tells_it() -> None:
     seen: list[tuple[int, int]] = []
     figures = assess_pair(
-        Pair(TABLE, RELEASED, NAMES), ["linkage", "il"], lambda *place: seen.append(place)
+        Pair(TABLE, RELEASED, NAMES), ["linkage", "il"], lambda *step: seen.append(step)
     )
     assert [measure.name for measure, _ in figures] == ["linkage", "il"]
     assert seen == [(1, 2), (2, 2)]

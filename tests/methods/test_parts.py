@@ -34,17 +34,17 @@ def four_parts(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_the_groups_are_those_of_each_part_alone():
     points, parts = four_parts()
     method = method_named("mdav")
-    found = in_parts(Problem.of(points, 4), parts, method, rng=seeded(1))
+    result = in_parts(Problem.of(points, 4), parts, method, rng=seeded(1))
     for records in records_by_label(parts):
         alone = method.run(Problem.of(points[records], 4), rng=seeded(0))
-        assert np.array_equal(np.unique(found.labels[records], return_inverse=True)[1], alone)
-        assert set(found.labels[records]).isdisjoint(np.delete(found.labels, records))
-    groups = [np.flatnonzero(found.labels == g).tolist() for g in range(found.labels.max() + 1)]
-    assert np.array_equal(found.labels, plain.labels_from_groups(len(points), groups))
+        assert np.array_equal(np.unique(result.labels[records], return_inverse=True)[1], alone)
+        assert set(result.labels[records]).isdisjoint(np.delete(result.labels, records))
+    groups = [np.flatnonzero(result.labels == g).tolist() for g in range(result.labels.max() + 1)]
+    assert np.array_equal(result.labels, plain.labels_from_groups(len(points), groups))
     listed = in_parts(Problem.of(points, 4), records_by_label(parts), method, rng=seeded(1))
-    assert np.array_equal(found.labels, listed.labels)
-    assert found.chosen == ("4 parts of 30 to 120 records, mdav within each",)
-    assert (found.stopped, found.params, found.bound, found.least_within_parts) == (
+    assert np.array_equal(result.labels, listed.labels)
+    assert result.chosen == ("4 parts of 30 to 120 records, mdav within each",)
+    assert (result.stopped, result.params, result.bound, result.least_within_parts) == (
         None,
         {},
         None,
@@ -53,8 +53,8 @@ def test_the_groups_are_those_of_each_part_alone():
 
 
 @pytest.mark.parametrize("name", ["mdav", "kc", "lns", "auto", "t-first"])
-@pytest.mark.parametrize("asked", [{}, {"t": 0.3}], ids=str)
-def test_threads_do_not_matter(name: str, asked: dict[str, Any]):
+@pytest.mark.parametrize("guarantee", [{}, {"t": 0.3}], ids=str)
+def test_threads_do_not_matter(name: str, guarantee: dict[str, Any]):
     points, parts = four_parts()
     ill = (Attribute("ill", Kind.NOMINAL, np.arange(240) % 3),)
     method = method_named(name)
@@ -62,7 +62,11 @@ def test_threads_do_not_matter(name: str, asked: dict[str, Any]):
     runs = []
     for threads in (1, 2, 3):
         problem = Problem.of(
-            points, 3, confidential=ill, accept=Guarantees.of(**asked).accept(ill), threads=threads
+            points,
+            3,
+            confidential=ill,
+            accept=Guarantees.of(**guarantee).accept(ill),
+            threads=threads,
         )
         runs.append(in_parts(problem, parts, method, rng=seeded(9), params=params).labels)
     assert np.array_equal(runs[0], runs[1])
@@ -96,8 +100,8 @@ def test_each_part_has_random_numbers_of_its_own():
     assert len({values[0] for values in drawn.values()}) == 3
 
 
-def made_up(run: Any, *parameters: Any, **told: Any) -> Method:
-    return Method("made-up", "search", "nobody", "", "", run, "", parameters, **told)
+def made_up(run: Any, *parameters: Any, **options: Any) -> Method:
+    return Method("made-up", "search", "nobody", "", "", run, "", parameters, **options)
 
 
 class Stopped:
@@ -215,13 +219,13 @@ def test_progress_never_goes_back_and_may_cancel(threads: int, name: str):
     points, parts = four_parts(2000)
     problem = Problem.of(points, 3, threads=threads)
     params = {"effort": 30} if name == "lns" else {}
-    told: list[tuple[int, int]] = []
-    watch = Watch(lambda done, total: told.append((done, total)), 2000)
+    calls: list[tuple[int, int]] = []
+    watch = Watch(lambda done, total: calls.append((done, total)), 2000)
     in_parts(problem, parts, method_named(name), rng=seeded(0), params=params, watch=watch)
-    assert told == sorted(told)
-    assert told[-1] == (2000, 2000)
+    assert calls == sorted(calls)
+    assert calls[-1] == (2000, 2000)
     # which may be through before anybody looks
-    assert len(set(told)) > 3 or (threads, name) == (2, "mdav")
+    assert len(set(calls)) > 3 or (threads, name) == (2, "mdav")
     for error in (Cancelled, KeyboardInterrupt, *((StopSearch,) if name == "mdav" else ())):
         progress = Stopped(0.2, error)
         with pytest.raises(error):
@@ -260,19 +264,19 @@ def test_bounds_of_parts_add_up_and_hold_within_them_only():
     points, _ = four_parts(24)
     parts, method = np.arange(24) // 12, method_named("auto")
     problem = Problem.of(points, 3)
-    found = in_parts(problem, parts, method, rng=seeded(0), params={"effort": "prove"})
-    assert found.bound is None
-    assert found.least_within_parts is not None
-    assert found.least_within_parts <= plain.sse(points, found.labels) * (1 + 1e-9)
+    result = in_parts(problem, parts, method, rng=seeded(0), params={"effort": "prove"})
+    assert result.bound is None
+    assert result.least_within_parts is not None
+    assert result.least_within_parts <= plain.sse(points, result.labels) * (1 + 1e-9)
     alone = [
         method.run(problem.part(np.flatnonzero(parts == p)), rng=seeded(0), effort="prove")
         for p in (0, 1)
     ]
-    assert found.least_within_parts == pytest.approx(
+    assert result.least_within_parts == pytest.approx(
         sum(part.bound.sse for part in alone), rel=1e-6
     )
     free = method.run(problem, rng=seeded(0), effort="prove")
-    assert plain.sse(points, free.labels) < found.least_within_parts, "parts cost something here"
+    assert plain.sse(points, free.labels) < result.least_within_parts, "parts cost something here"
     one = in_parts(
         problem, np.zeros(24, np.int64), method, rng=seeded(0), params={"effort": "prove"}
     )

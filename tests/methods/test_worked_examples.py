@@ -120,18 +120,18 @@ def test_table_2_rounds_in_two_ways():
     assert (np.floor(means + 0.5) != printed).sum() == 2, "1012.5 and 1021.75 are cut off"
 
 
-def signed_rule(points, classes, each):
+def signed_rule(points, classes, per_class):
     """Algorithm 2 with the most distant record by the signed sum that the paper prints as its
     distance.
     """
     left = list(range(len(points)))
     members = {c: [r for r in left if classes[r] == c] for c in sorted(set(classes))}
     groups = []
-    for _ in range(min(map(len, members.values())) // each):
+    for _ in range(min(map(len, members.values())) // per_class):
         outermost = max(left, key=lambda r: (points[r].sum(), -r))
         group = []
         for c, records in members.items():
-            group += plain.nearest(points, records, points[outermost], each)
+            group += plain.nearest(points, records, points[outermost], per_class)
             members[c] = plain.without(records, group)
         groups.append(group)
         left = plain.without(left, group)
@@ -154,8 +154,8 @@ def test_table_3_needs_signed_distances_and_next_to_no_zip_code(weight, agrees):
 
 def test_tables_5_to_7_are_the_classes_that_pfsom_finds():
     salary = Attribute("salary", Kind.NUMERIC, SALARIES)
-    found = ConfidentialClasses((salary,)).of(np.arange(13), random.seeded(0))
-    assert found.tolist() == SALARY_CLASSES.tolist()
+    labels = ConfidentialClasses((salary,)).of(np.arange(13), random.seeded(0))
+    assert labels.tolist() == SALARY_CLASSES.tolist()
 
 
 def test_table_8_has_the_shares_of_the_rule():

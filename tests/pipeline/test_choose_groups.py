@@ -62,7 +62,8 @@ def test_a_longer_search_loses_no_more_than_quick(
     assert longer.loss["IL"] <= quick.loss["IL"]
     assert np.array_equal(quick.labels, longer.labels) == better
     assert (
-        any("lose less in what is released" in each for each in longer.manifest["chosen"]) == better
+        any("lose less in what is released" in sentence for sentence in longer.manifest["chosen"])
+        == better
     )
     if better:
         monkeypatch.setattr("microagg.pipeline.choose_groups.MOST_RECORDS", 0)
@@ -73,7 +74,9 @@ def test_a_longer_search_loses_no_more_than_quick(
 
 def test_a_search_that_was_stopped_is_left_as_it_is() -> None:
     release = released(mixed_table(30, 1), STEPS, stop_after=1)
-    assert not any("lose less in what is released" in each for each in release.manifest["chosen"])
+    assert not any(
+        "lose less in what is released" in sentence for sentence in release.manifest["chosen"]
+    )
 
 
 def test_of_two_that_lose_the_same_none_loses_less() -> None:

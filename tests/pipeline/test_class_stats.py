@@ -1,4 +1,4 @@
-"""What classes come to, by hand."""
+"""Statistics of classes, by hand."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ def test_the_two_largest_of_each_run_also_where_they_are_equal() -> None:
         values = rng.integers(0, 4, len(labels)).astype(float)
         largest, second = two_largest(values, np.cumsum(sizes) - sizes, labels)
         for group in range(len(sizes)):
-            own = sorted([*values[labels == group].tolist(), 0.0], reverse=True)
-            assert (largest[group], second[group]) == (own[0], own[1] if sizes[group] > 1 else 0.0)
+            descending = sorted([*values[labels == group].tolist(), 0.0], reverse=True)
+            assert (largest[group], second[group]) == (
+                descending[0],
+                descending[1] if sizes[group] > 1 else 0.0,
+            )
 
 
 def test_the_highest_chance_counts_those_who_have_it() -> None:

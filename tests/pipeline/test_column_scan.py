@@ -56,13 +56,13 @@ def table_of(records: int = 1600, seed: int = 5) -> pa.Table:
             "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
             "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
             "price": pa.array(
-                [Decimal(int(each)).scaleb(-2) for each in cents], pa.decimal128(9, 2), mask=few
+                [Decimal(int(number)).scaleb(-2) for number in cents], pa.decimal128(9, 2), mask=few
             ),
             "cost": pa.array(
-                [Decimal(int(each)).scaleb(-1) for each in cents], pa.decimal128(9, 2)
+                [Decimal(int(number)).scaleb(-1) for number in cents], pa.decimal128(9, 2)
             ),
             "deep": pa.array(
-                [Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)
+                [Decimal(10**17 + int(number)).scaleb(-2) for number in whole], pa.decimal128(20, 2)
             ),
             "long": pa.array(2**60 + whole, mask=few),
             "age": pa.array(np.where(few, 97, np.where(whole == 40, -9, whole))),
@@ -75,15 +75,15 @@ def table_of(records: int = 1600, seed: int = 5) -> pa.Table:
             "ordered": pa.DictionaryArray.from_arrays(codes, levels, ordered=True),
             "town": pa.DictionaryArray.from_arrays(codes, levels),
             "w": pa.array(
-                [Decimal(int(each)).scaleb(-2) for each in cents + 1], pa.decimal128(9, 2)
+                [Decimal(int(number)).scaleb(-2) for number in cents + 1], pa.decimal128(9, 2)
             ),
             "kept": pa.DictionaryArray.from_arrays(
                 pa.array(rng.integers(1, 3, records)),
                 pa.array([Decimal(3), Decimal(7), Decimal(1)]),
             ),
-            "list": pa.array([[int(each)] * (each % 3) for each in days]),
-            "bytes": pa.array([str(each).encode() for each in days], pa.binary()),
-            "view": pa.array([f"v{each}" for each in whole], pa.string_view()),
+            "list": pa.array([[int(number)] * (number % 3) for number in days]),
+            "bytes": pa.array([str(number).encode() for number in days], pa.binary()),
+            "view": pa.array([f"v{number}" for number in whole], pa.string_view()),
             "stamp": pa.array(stamps).cast(pa.timestamp("ns", "Asia/Kolkata")),
         }
     )
@@ -109,13 +109,13 @@ GIVEN: dict[str, Any] = {
 }
 
 
-def given(quasi: list[str], **more: Any) -> dict[str, Any]:
+def settings_for(quasi: list[str], **more: Any) -> dict[str, Any]:
     """The settings that are about these columns."""
-    said = {**GIVEN, **more, "quasi": quasi}
+    settings = {**GIVEN, **more, "quasi": quasi}
     for name in ("ordinal", "kinds", "special"):
-        own = {column: value for column, value in said[name].items() if column in quasi}
-        said[name] = own
-    return said
+        kept = {column: value for column, value in settings[name].items() if column in quasi}
+        settings[name] = kept
+    return settings
 
 
 CASES: list[tuple[int, int, dict[str, Any]]] = [
@@ -151,14 +151,16 @@ CASES: list[tuple[int, int, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "chunk", "more"), CASES)
+@pytest.mark.parametrize(("index", "chunk", "more"), CASES)
 def test_the_same_release_as_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, chunk: int, more: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: int, chunk: int, more: dict[str, Any]
 ) -> None:
-    settings = given(QUASI[place], **more)
-    here, there, manifest = both_ways(tmp_path, monkeypatch, table_of(), chunk, **settings)
-    assert manifest == json.loads(here["out.parquet.internal.json"])
-    assert there == here
+    settings = settings_for(QUASI[index], **more)
+    in_memory, out_of_core, manifest = both_ways(
+        tmp_path, monkeypatch, table_of(), chunk, **settings
+    )
+    assert manifest == json.loads(in_memory["out.parquet.internal.json"])
+    assert out_of_core == in_memory
 
 
 TREE = {"low": "some", "mid": "some", "high": "more", "?": "more", "some": "*", "more": "*"}
@@ -210,11 +212,11 @@ def test_aggregates_release_the_same_as_in_memory(
     chunk: int,
     more: dict[str, Any],
 ) -> None:
-    here, there, manifest = both_ways(
-        tmp_path, monkeypatch, table_of(), chunk, **given(quasi, **more)
+    in_memory, out_of_core, manifest = both_ways(
+        tmp_path, monkeypatch, table_of(), chunk, **settings_for(quasi, **more)
     )
-    assert manifest == json.loads(here["out.parquet.internal.json"])
-    assert there == here
+    assert manifest == json.loads(in_memory["out.parquet.internal.json"])
+    assert out_of_core == in_memory
 
 
 def test_values_that_one_record_alone_has_must_be_accepted(
@@ -224,21 +226,23 @@ def test_values_that_one_record_alone_has_must_be_accepted(
     table = pa.table(
         {"age": rng.integers(0, 50, 1600).repeat(2)[:1600], "rent": rng.permutation(1600)}
     )
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "quasi": ["age", "rent"],
         "k": 4,
         "seed": 3,
         "effort": "quick",
         "date": "2026-01-01",
     }
-    here, there, _ = both_ways(tmp_path, monkeypatch, table, aggregate={"age": "median"}, **said)
-    assert there == here
-    for place in ("memory", "beyond"):
-        for file in (tmp_path / place).iterdir():
+    in_memory, out_of_core, _ = both_ways(
+        tmp_path, monkeypatch, table, aggregate={"age": "median"}, **settings
+    )
+    assert out_of_core == in_memory
+    for way in ("memory", "beyond"):
+        for file in (tmp_path / way).iterdir():
             file.unlink()
     with pytest.raises(ma.InputError, match="true-values"):
-        both_ways(tmp_path, monkeypatch, table, aggregate={"rent": "median"}, **said)
-    anonymize = {"memory": 1, "aggregate": {"age": "median", "rent": "range"}, **said}
+        both_ways(tmp_path, monkeypatch, table, aggregate={"rent": "median"}, **settings)
+    anonymize = {"memory": 1, "aggregate": {"age": "median", "rent": "range"}, **settings}
     with pytest.raises(ma.InputError, match="true-values"):
         ma.anonymize_file(tmp_path / "in.parquet", tmp_path / "beyond" / "out.parquet", **anonymize)
     assert not list((tmp_path / "beyond").iterdir())
@@ -277,9 +281,9 @@ def test_columns_without_any_value(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "word": pa.nulls(records, pa.string()),
         }
     )
-    here, there, _ = both_ways(
+    in_memory, out_of_core, _ = both_ways(
         tmp_path, monkeypatch, table, k=4, seed=1, effort="quick", date="2026-01-01",
         quasi=table.column_names, ordinal={"level": ["low", "high"]}, nominal=["town", "word"],
         na=["none", -9],
     )  # fmt: skip
-    assert there == here
+    assert out_of_core == in_memory

@@ -51,17 +51,18 @@ def table_of(records: int = 2500) -> pa.Table:
             * rng.choice([1.0, -1.0, 0.0], records),
             "rank": rng.choice(["low", "mid", "High", "high"], records),
             "near": [
-                f"n{each}"
-                for each in np.where(
+                f"n{number}"
+                for number in np.where(
                     rng.random(records) < 0.25, rng.integers(0, 4, records), age // 19
                 )
             ],
             "home": [
-                f"{'Hh'[each % 2]} {each // 2}" for each in np.sort(rng.integers(0, 2000, records))
+                f"{'Hh'[number % 2]} {number // 2}"
+                for number in np.sort(rng.integers(0, 2000, records))
             ],
             "number": [
-                f"{each // 2}{'.0' * (each % 2)}"
-                for each in np.sort(rng.integers(0, 2000, records))
+                f"{number // 2}{'.0' * (number % 2)}"
+                for number in np.sort(rng.integers(0, 2000, records))
             ],
             "heavy": np.where(rng.random(records) < 0.6, -5, rng.integers(0, 900, records)),
             "gap": pa.array(np.arange(records), mask=np.arange(records) == 1234),
@@ -82,7 +83,7 @@ def source(tmp_path: Path) -> Path:
 
 def in_passes(
     monkeypatch: pytest.MonkeyPatch,
-    *given: Any,
+    *args: Any,
     chunk: int = 64,
     bits: int = 3,
     threads: int = 2,
@@ -94,7 +95,7 @@ def in_passes(
         return MemoryBudget(10**6, self.threads, chunk, threads, bits, bits)
 
     monkeypatch.setattr(MemoryBudget, "checked", checked)
-    return anonymize_file(*given, memory=1, threads=threads, **more)
+    return anonymize_file(*args, memory=1, threads=threads, **more)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -109,7 +110,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
 
 
-def asked(**more: Any) -> dict[str, Any]:
+def settings_with(**more: Any) -> dict[str, Any]:
     return {
         "quasi": ["age", "income", "rent"],
         "confidential": ["ill", "wage", "score", "rank"],
@@ -155,15 +156,15 @@ def test_the_same_release_as_in_memory(
     bits: int,
     more: dict[str, Any],
 ) -> None:
-    settings = asked(**more)
+    settings = settings_with(**more)
     if "confidential" in more:
         settings |= {"ordinal": {}, "special": {}}
     anonymize_file(source, tmp_path / "a.parquet", **settings)
     in_passes(monkeypatch, source, tmp_path / "b.parquet", chunk=chunk, bits=bits, **settings)
-    here, there = contents(tmp_path / "a.parquet"), contents(tmp_path / "b.parquet")
-    assert json.loads(there[".internal.json"]) == json.loads(here[".internal.json"])
-    assert here == there
-    guarantee = json.loads(there[".internal.json"])["guarantee"]
+    in_memory, out_of_core = contents(tmp_path / "a.parquet"), contents(tmp_path / "b.parquet")
+    assert json.loads(out_of_core[".internal.json"]) == json.loads(in_memory[".internal.json"])
+    assert in_memory == out_of_core
+    guarantee = json.loads(out_of_core[".internal.json"])["guarantee"]
     assert all(name in guarantee for name in ("l", "t") if name in more)
     assert ("units" in guarantee) == ("unit" in more)
 
@@ -212,27 +213,29 @@ def test_records_are_left_out_as_in_memory(
     table = table.set_column(table.schema.get_field_index("ill"), "ill", pa.array(ill, pa.string()))
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table.append_column("part", pa.array(part)), source, row_group_size=300)
-    settings = asked(**{"confidential": ["ill", "score"], "ordinal": {}, "special": {}, **more})
-    found: list[Any] = []
+    settings = settings_with(
+        **{"confidential": ["ill", "score"], "ordinal": {}, "special": {}, **more}
+    )
+    results: list[Any] = []
     for name, run in (
         ("a", anonymize_file),
-        ("b", lambda *given, **named: in_passes(monkeypatch, *given, chunk=chunk, **named)),
+        ("b", lambda *args, **named: in_passes(monkeypatch, *args, chunk=chunk, **named)),
     ):
         try:
             release = run(source, tmp_path / f"{name}.parquet", **settings)
             notes = [note for note in release.notes if " left out" in note]
-            found.append((contents(tmp_path / f"{name}.parquet"), notes))
+            results.append((contents(tmp_path / f"{name}.parquet"), notes))
         except ma.InputError as error:
-            found.append(str(error))
-    assert found[0] == found[1]
-    if isinstance(found[0], tuple):
-        manifest = json.loads(found[0][0][".internal.json"])
+            results.append(str(error))
+    assert results[0] == results[1]
+    if isinstance(results[0], tuple):
+        manifest = json.loads(results[0][0][".internal.json"])
         left_out = (
             manifest["cells"]["records_left_out"]
             + (manifest["strata"] or {"records_left_out": 0})["records_left_out"]
         )
         assert left_out == 2500 - manifest["records"]
-        assert bool(left_out) == bool(found[0][1]) == (more.get("quasi") != ["age", "income"])
+        assert bool(left_out) == bool(results[0][1]) == (more.get("quasi") != ["age", "income"])
     assert left_in(tmp_path) == []
 
 
@@ -240,7 +243,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
 ) -> None:
     """Leaves are joined by what is in them, and they are gone when shifted blocks are worked on."""
-    settings = asked(l=3, confidential=["near"], ordinal={}, special={})
+    settings = settings_with(l=3, confidential=["near"], ordinal={}, special={})
     anonymize_file(source, tmp_path / "a.parquet", **settings)
     calls: list[str] = []
     before = block_output.write_spill_file
@@ -286,7 +289,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_blocks(
 def test_what_cannot_be_kept_is_refused_with_the_same_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path, more: dict[str, Any]
 ) -> None:
-    settings = asked(**more)
+    settings = settings_with(**more)
     settings["special"] = {
         name: codes
         for name, codes in settings["special"].items()
@@ -297,12 +300,12 @@ def test_what_cannot_be_kept_is_refused_with_the_same_sentence(
         for name, levels in settings["ordinal"].items()
         if name in settings["confidential"]
     }
-    said = []
-    for run in (anonymize_file, lambda *given, **named: in_passes(monkeypatch, *given, **named)):
+    messages = []
+    for run in (anonymize_file, lambda *args, **named: in_passes(monkeypatch, *args, **named)):
         with pytest.raises(ma.InputError) as error:
             run(source, tmp_path / "out.parquet", **settings)
-        said.append(str(error.value))
-    assert said[0] == said[1]
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
     assert not (tmp_path / "out.parquet").exists()
 
 
@@ -333,15 +336,15 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
         (one_more, "as often"),
     ):
 
-        def altered(threads: Any, tell: Any, part: str, *given: Any, alter: Any = alter) -> Any:
-            digest = write(threads, tell, part, *given)
+        def altered(threads: Any, tell: Any, part: str, *args: Any, alter: Any = alter) -> Any:
+            digest = write(threads, tell, part, *args)
             table = pa.parquet.read_table(part)
             order = np.lexsort(
                 [table.column(name).to_numpy() for name in ("age", "income", "rent")]
             )
             table = table.take(pa.array(order))
-            place = table.schema.get_field_index("ill")
-            table = table.set_column(place, "ill", pa.array(alter(table.column("ill").to_pylist())))
+            index = table.schema.get_field_index("ill")
+            table = table.set_column(index, "ill", pa.array(alter(table.column("ill").to_pylist())))
             pa.parquet.write_table(table, part)
             return digest
 
@@ -351,7 +354,7 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
                 monkeypatch,
                 source,
                 tmp_path / "out.parquet",
-                **asked(l=2, unit="home" if alter is other_rows else None),
+                **settings_with(l=2, unit="home" if alter is other_rows else None),
             )
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
 
@@ -364,6 +367,6 @@ def test_too_many_different_values_are_refused_with_the_figure(
     with pytest.raises(
         ma.InputError, match=r"the different values of column 'score', \d+ or more, need \d+ MB"
     ) as error:
-        in_passes(monkeypatch, source, tmp_path / "out.parquet", **asked(t=0.3))
+        in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings_with(t=0.3))
     assert str(error.value).count(". ") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]

@@ -1,4 +1,4 @@
-"""What a dry run says of each column, of the guarantee and of the time, against what is asked."""
+"""Dry runs: each column, the guarantee and the time, against the settings."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def source(tmp_path: Path) -> Path:
 
 
 def planned(source: Path, **more: Any) -> DryRun:
-    asked = {
+    settings = {
         "k": 3, "quasi": ["age", "rent"], "identifier": ["name"], "rest": "drop",
         "method": "mdav", "seed": 1, "missing": "drop", **more,
     }  # fmt: skip
-    return dry_run_file(source, source.with_name("out.parquet"), Settings.of(**asked), threads=1)
+    return dry_run_file(source, source.with_name("out.parquet"), Settings.of(**settings), threads=1)
 
 
 def test_what_becomes_of_each_column(source: Path) -> None:

@@ -24,7 +24,7 @@ from microagg.measures.registry import measures
 from microagg.pipeline import block_stats, figures, on_disk
 from microagg.pipeline.files import anonymize_file
 from microagg.release.report.markdown import to_markdown
-from pipeline.test_out_of_core import asked, in_passes, left_in, table_of
+from pipeline.test_out_of_core import in_passes, left_in, settings_for, table_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ def both(
     monkeypatch.setattr(block_stats, "SAMPLE", sample)
     monkeypatch.setattr(block_stats, "CELLS", 10**9)
     monkeypatch.setattr(figures, "LOOKED_UP", sample)
-    settings = asked(kinds, **more)
+    settings = settings_for(kinds, **more)
     here = anonymize_file(source, folder / "memory.parquet", **settings)
     return here, in_passes(monkeypatch, source, folder / "beyond.parquet", chunk=320, **settings)
 
@@ -101,8 +101,8 @@ def test_where_the_sample_is_the_table_all_figures_are_those_in_memory(
     more: dict[str, Any] = (
         {"weight": weight} if weight else {"keep": ["id", "w"], "confidential": ["ill"]}
     )
-    here, there = both(tmp_path, monkeypatch, kinds, 10_000, **more)
-    mine, theirs = figures_of(here), figures_of(there)
+    in_memory, out_of_core = both(tmp_path, monkeypatch, kinds, 10_000, **more)
+    mine, theirs = figures_of(in_memory), figures_of(out_of_core)
     assert mine.keys() == theirs.keys()
     assert all(figure.sample is None for figure in theirs.values())
     assert [name for name in mine if not same(mine[name], theirs[name])] == []
@@ -113,24 +113,24 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, weight: str | None
 ) -> None:
     more: dict[str, Any] = {"weight": weight} if weight else {"keep": ["id", "w"]}
-    here, there = both(tmp_path, monkeypatch, kinds, 900, **more)
-    mine, theirs = figures_of(here), figures_of(there)
+    in_memory, out_of_core = both(tmp_path, monkeypatch, kinds, 900, **more)
+    mine, theirs = figures_of(in_memory), figures_of(out_of_core)
     assert mine.keys() - theirs.keys() == with_basis(Basis.WHOLE_TABLE)
     exact = {name for name, figure in theirs.items() if figure.sample is None}
     assert exact == EXACT | ({"il-minmax", "sse-minmax"} if kinds == "plain" else set())
     assert [name for name in exact if not same(mine[name], theirs[name])] == []
     for name in theirs.keys() - exact:
-        told = theirs[name].sample
-        assert told is not None
-        assert 400 < told.records < 1400
+        sample = theirs[name].sample
+        assert sample is not None
+        assert 400 < sample.records < 1400
         if name in with_basis(Basis.CLASS_SAMPLE):
-            assert (told.of, told.error) == ("classes", None)
+            assert (sample.of, sample.error) == ("classes", None)
         elif name not in (
             "classification-kept",
             "regression-kept",
         ):  # there is nothing to learn in this table: 0 or 100, by chance
-            assert told.error is not None
-            assert abs(theirs[name].value - mine[name].value) <= 5 * told.error + 1e-12, name
+            assert sample.error is not None
+            assert abs(theirs[name].value - mine[name].value) <= 5 * sample.error + 1e-12, name
     for total, share in (
         ("sse-minmax", "il-minmax"),
     ):  # one is the other times a constant, and so are their errors
@@ -150,7 +150,7 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
         1280,
         0,
         1,
-        **asked(kinds, **more),
+        **settings_for(kinds, **more),
     )
     assert figures_of(again) == theirs
     assert left_in(tmp_path) == []
@@ -159,14 +159,14 @@ def test_sums_and_counts_are_exact_and_the_rest_within_its_errors(
 def test_an_original_that_was_changed_is_not_looked_up_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, there = both(tmp_path, monkeypatch, "plain", 900, keep=["id", "w"])
+    _, out_of_core = both(tmp_path, monkeypatch, "plain", 900, keep=["id", "w"])
     pa.parquet.write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
     with pytest.raises(InputError, match="changed or moved"):
-        _ = there.figures
+        _ = out_of_core.figures
 
 
 def without_notes(text: str) -> list[dict[str, Any]]:
-    """What a report says, but for notes."""
+    """Return the text of a report, but for notes."""
     return [
         {**section, "blocks": [block for block in section["blocks"] if block["kind"] != "warn"]}
         for section in json.loads(text)["sections"]
@@ -179,7 +179,7 @@ def test_reports_are_those_in_memory_where_the_sample_is_the_table(
 ) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(1500, kinds="mixed"), source, row_group_size=300)
-    settings = asked("mixed", weight="w", keep_order=True)
+    settings = settings_for("mixed", weight="w", keep_order=True)
     settings |= {
         "publish": ["il-raw", "cells-unchanged"],
         "accept_risk": ["named-columns", "published-measures"],
@@ -209,10 +209,10 @@ def with_another_original(release: Any) -> Any:
     sides = {}
     for name in ("sample", "of_classes"):
         rows: pa.Table = getattr(measured, name)
-        for place, column in enumerate(rows.column_names):
+        for index, column in enumerate(rows.column_names):
             if column.startswith(block_stats.BEFORE):
                 rows = rows.set_column(
-                    place, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
+                    index, column, rows.column(column).take(pa.array(rng.permutation(len(rows))))
                 )
         sides[name] = rows.take(pa.array(rng.permutation(len(rows))))
     percents = dict.fromkeys(measured.facts.dominance.percents, 3.0)
@@ -230,7 +230,7 @@ def test_a_public_report_of_a_sample_follows_from_the_release(
     monkeypatch.setattr(figures, "LOOKED_UP", 200)
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(1600, kinds="mixed"), source, row_group_size=300)
-    settings = asked("mixed", keep=["id", "w"], report=tmp_path / "r.md")
+    settings = settings_for("mixed", keep=["id", "w"], report=tmp_path / "r.md")
     release = in_passes(monkeypatch, source, tmp_path / "out.parquet", **settings)
     public, internal = (
         (tmp_path / f"r.{kind}.md").read_text("utf-8") for kind in ("public", "internal")
@@ -261,7 +261,7 @@ def test_notes_are_those_of_a_table_in_memory(
         "tax": pa.array(rng.lognormal(3.0, 1.0, 1500)),
         "sick": pa.array(np.where(rng.random(1500) < 0.97, "No", " no").tolist()),
         "region": pa.array((np.arange(1500) % 2).tolist()),
-        "remark": pa.array(["=1+1" if each % 7 == 0 else "fine" for each in range(1500)]),
+        "remark": pa.array(["=1+1" if number % 7 == 0 else "fine" for number in range(1500)]),
         "score2": pa.array(rng.integers(0, 3, 1500)),
         "employed": pa.array(np.where(rng.random(1500) < 0.97, 0, 1)),
     }
@@ -284,16 +284,16 @@ def test_notes_are_those_of_a_table_in_memory(
         "cap": {"age": 85},
         "accept_risk": ["named-columns"],
     }
-    here = anonymize_file(source, tmp_path / "memory.parquet", **settings)
-    there = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
-    told = [note for note in here.notes if not note.startswith("'sick' spells values")]
-    assert len(told) >= 9
-    (dominance,) = [note for note in told if "one record is so large" in note]
+    in_memory = anonymize_file(source, tmp_path / "memory.parquet", **settings)
+    out_of_core = in_passes(monkeypatch, source, tmp_path / "b.parquet", **settings)
+    notes = [note for note in in_memory.notes if not note.startswith("'sick' spells values")]
+    assert len(notes) >= 9
+    (dominance,) = [note for note in notes if "one record is so large" in note]
     assert "'wage'" in dominance
     assert "'employed'" not in dominance  # 0 and 1 make a count, which nobody dominates
     assert [
-        note for note in there.notes if note.code not in ("out-of-core", "other-groups")
-    ] == told
+        note for note in out_of_core.notes if note.code not in ("out-of-core", "other-groups")
+    ] == notes
 
 
 def test_ordered_categories_keep_their_order_in_reports(
@@ -315,16 +315,16 @@ def test_ordered_categories_keep_their_order_in_reports(
     made = {}
     for name in ("memory", "beyond"):
         (tmp_path / name).mkdir()
-        place = tmp_path / name / "out.parquet"
+        target = tmp_path / name / "out.parquet"
         if name == "memory":
             made[name] = anonymize_file(
-                source, place, report=tmp_path / name / "r.html", **settings
+                source, target, report=tmp_path / name / "r.html", **settings
             )
         else:
             made[name] = in_passes(
-                monkeypatch, source, place, report=tmp_path / name / "r.html", **settings
+                monkeypatch, source, target, report=tmp_path / name / "r.html", **settings
             )
-    here, there = (figures_of(made[name]) for name in ("memory", "beyond"))
-    assert equal(here["t"].value, there["t"].value)
+    in_memory, out_of_core = (figures_of(made[name]) for name in ("memory", "beyond"))
+    assert equal(in_memory["t"].value, out_of_core["t"].value)
     public = [(tmp_path / name / "r.public.html").read_bytes() for name in ("memory", "beyond")]
     assert public[0] == public[1]

@@ -51,7 +51,7 @@ def random_table(seed: int, records: int = 700) -> tuple[pa.Table, list[Column]]
         "one value": pa.array(np.full(records, 3), mask=gaps),
         "empty": pa.array([None] * records, pa.int64()),
         "town": pa.array(
-            [f"t{each}" for each in rng.integers(0, 1 + seed % 70, records)],
+            [f"t{number}" for number in rng.integers(0, 1 + seed % 70, records)],
             mask=rng.random(records) < 0.1,
         ),
         "flag": pa.array(rng.random(records) < 0.5),
@@ -109,16 +109,16 @@ def table_of_every_kind(seed: int, records: int = 700) -> tuple[pa.Table, list[C
         "lasts": pa.array(days * 1000, mask=gaps).cast(pa.duration("ms")),
         "at": pa.array(rng.integers(0, 86_400, records), pa.int32()).cast(pa.time32("s")),
         "price": pa.array(
-            [Decimal(int(each)).scaleb(-2) for each in rng.integers(0, 9999, records)],
+            [Decimal(int(number)).scaleb(-2) for number in rng.integers(0, 9999, records)],
             pa.decimal128(9, 2),
             mask=gaps,
         ),
         "plain price": pa.array(
-            [Decimal(int(each)).scaleb(-1) for each in rng.integers(0, 9999, records)],
+            [Decimal(int(number)).scaleb(-1) for number in rng.integers(0, 9999, records)],
             pa.decimal128(9, 2),
         ),
         "deep": pa.array(
-            [Decimal(10**17 + int(each)).scaleb(-2) for each in whole], pa.decimal128(20, 2)
+            [Decimal(10**17 + int(number)).scaleb(-2) for number in whole], pa.decimal128(20, 2)
         ),
         "long": pa.array(2**60 + whole, mask=gaps),
         "coded": pa.array(
@@ -168,14 +168,14 @@ def test_a_space_in_passes_is_that_of_the_whole(
     codes: dict[str, Any] = {} if seed < 6 else {"special": SPECIAL, "na": NA}
     whole = cells_of(nw.from_native(table, eager_only=True), columns, **codes)
     passes = in_chunks(tmp_path, table, 128, 90)
-    asked, found = [ColumnRequest.of(column, **codes) for column in columns], {}
-    for chunk in passes.map_chunks("scanning", scan_chunk, asked):
-        combine_named(found, chunk.columns)
-    variables, facts = settled(passes.map_chunks, asked, found)
-    assert [each.variable for each in variables] == list(whole.variables)
+    requests, stats = [ColumnRequest.of(column, **codes) for column in columns], {}
+    for chunk in passes.map_chunks("scanning", scan_chunk, requests):
+        combine_named(stats, chunk.columns)
+    variables, facts = settled(passes.map_chunks, requests, stats)
+    assert [entry.variable for entry in variables] == list(whole.variables)
     cells = cells_in(table, variables)
     parts = [cells_in(table.slice(first, 100), variables, first) for first in range(0, 700, 100)]
-    assert np.array_equal(np.vstack([each.values for each in parts]), cells.values, equal_nan=True)
+    assert np.array_equal(np.vstack([part.values for part in parts]), cells.values, equal_nan=True)
     assert np.array_equal(cells.values, whole.values, equal_nan=True)
     assert (cells.atoms is None and whole.atoms is None) or np.array_equal(cells.atoms, whole.atoms)
     importance = {columns[0].name: 2.5} if seed % 2 else {}
@@ -188,8 +188,8 @@ def test_a_space_in_passes_is_that_of_the_whole(
         expected.about_column(j) for j in range(len(columns))
     ]
     precisions = [
-        precision_of(each, whole.values[:, j]) if each.kind is Kind.NUMERIC else Precision()
-        for j, each in enumerate(variables)
+        precision_of(variable, whole.values[:, j]) if variable.kind is Kind.NUMERIC else Precision()
+        for j, variable in enumerate(variables)
     ]
     assert list(fitted.precisions) == precisions
     spaces = [expected, Space.fit(whole)][: 1 if scale == "zscore" and not importance else 2]
@@ -199,12 +199,12 @@ def test_a_space_in_passes_is_that_of_the_whole(
     squares = centres.squares(fitted.measured, cells.rows(slice(0, 99)))
     squares.combine(centres.squares(fitted.measured, cells.rows(slice(99, None))))
     for space, found_in in zip(spaces, squares.by_space(fitted.measured), strict=True):
-        assert [sums.rounded(each, 0) for each in found_in] == space.column_totals(whole).tolist()
+        assert [sums.rounded(total, 0) for total in found_in] == space.column_totals(whole).tolist()
 
 
 @pytest.mark.parametrize("size", [1 << 16, 3 << 16])
 def test_the_digest_is_that_of_the_whole(tmp_path: Path, size: int) -> None:
-    table = pa.table({"a": np.arange(200_000), "b": [f"{each % 7}" for each in range(200_000)]})
+    table = pa.table({"a": np.arange(200_000), "b": [f"{number % 7}" for number in range(200_000)]})
     passes = in_chunks(tmp_path, table, size, 30_000)
     runs = [run for chunk in passes.map_chunks("scanning", scan_chunk, []) for run in chunk.runs]
     assert digest_of_runs(table.column_names, 200_000, runs) == digest_of(table)
@@ -225,10 +225,10 @@ def test_all_places_in_the_order_are_looked_up_in_the_same_pass(
     table, columns = random_table(5)
     assert {"tails", "gappy", "one value"} <= {column.name for column in columns}
     passes = in_chunks(tmp_path, table, 128, 90)
-    asked, scanned = [ColumnRequest.of(column) for column in columns], {}
-    for chunk in passes.map_chunks("scanning", scan_chunk, asked):
+    requests, scanned = [ColumnRequest.of(column) for column in columns], {}
+    for chunk in passes.map_chunks("scanning", scan_chunk, requests):
         combine_named(scanned, chunk.columns)
-    variables, facts = settled(passes.map_chunks, asked, scanned)
+    variables, facts = settled(passes.map_chunks, requests, scanned)
     counted: list[int] = []
     passes.tell = lambda what, records: counted.append(records) if what == "counting" else None
     fit(passes, variables, facts, options)

@@ -42,7 +42,7 @@ def table_of(records: int = 1600, *, mixed: bool = False) -> pa.Table:
             "score": pa.array(np.where(gaps, np.nan, np.round(rng.standard_normal(records), 1))),
             "one": pa.array(np.full(records, 3), mask=gaps),
             "town": pa.array(
-                [f"t{each}" for each in rng.integers(0, 9, records)],
+                [f"t{number}" for number in rng.integers(0, 9, records)],
                 mask=rng.random(records) < 0.05,
             ),
         }
@@ -93,9 +93,9 @@ def test_the_same_release_and_loss_as_in_memory(
         "rest": "drop",
         **more,
     }
-    here, there, manifest = both_ways(tmp_path, monkeypatch, table, chunk, **settings)
-    assert manifest == json.loads(here["out.parquet.internal.json"])
-    assert there == here
+    in_memory, out_of_core, manifest = both_ways(tmp_path, monkeypatch, table, chunk, **settings)
+    assert manifest == json.loads(in_memory["out.parquet.internal.json"])
+    assert out_of_core == in_memory
     assert ("IL_zscore" in manifest["loss"]) == ("scale" in more or "importance" in more)
     assert manifest["capped"].keys() == more.get("cap", {}).keys()
 
@@ -107,7 +107,7 @@ def test_one_record_for_all_loses_no_more_than_all(
     few = np.isin(np.arange(1500), [3, 700, 1400])
     odd = pa.array(few.astype(int)) if numbers else pa.array(np.where(few, "b", "a"))
     table = pa.table({"odd": odd, "same": np.full(1500, 7), "region": np.arange(1500) % 2})
-    here, there, manifest = both_ways(
+    in_memory, out_of_core, manifest = both_ways(
         tmp_path,
         monkeypatch,
         table,
@@ -122,7 +122,7 @@ def test_one_record_for_all_loses_no_more_than_all(
     )
     assert manifest["guarantee"]["classes"] == 2
     assert manifest["loss"]["IL"] == manifest["loss"]["IL_zscore"] == 100.0
-    assert there == here
+    assert out_of_core == in_memory
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_caps_that_cannot_be_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap: dict[str, Any], says: str
 ) -> None:
     table = table_of(mixed=True)
-    told = []
+    messages = []
     for memory in ({}, {"memory": 1}):
         pa.parquet.write_table(table, tmp_path / "in.parquet")
         monkeypatch.setattr(MemoryBudget, "checked", lambda self, *_: MemoryBudget(10**8, 1, 64, 1))
@@ -151,6 +151,6 @@ def test_caps_that_cannot_be_are_refused(
                 cap=cap,
                 **memory,
             )
-        told.append(str(error.value))
-    assert told[0] == told[1]
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -25,8 +25,15 @@ SCALED = Space.fit(POINTS).points(POINTS)
 
 
 def settings(**more: Any) -> Settings:
-    asked = {"k": 4, "quasi": ["age", "rent"], "rest": "drop", "method": "mdav", "seed": 3, **more}
-    return Settings.of(**asked).resolved()
+    options = {
+        "k": 4,
+        "quasi": ["age", "rent"],
+        "rest": "drop",
+        "method": "mdav",
+        "seed": 3,
+        **more,
+    }
+    return Settings.of(**options).resolved()
 
 
 def groups_of(release: ma.Release) -> list[frozenset[int]]:

@@ -189,8 +189,8 @@ def test_a_file_that_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.Mon
     write_table(table_of(1, 50), source)
     usual = files.read_for
 
-    def read_for(*given: Any, **more: Any) -> pa.Table:
-        table = usual(*given, **more)
+    def read_for(*args: Any, **more: Any) -> pa.Table:
+        table = usual(*args, **more)
         write_table(table_of(2, 50), source)
         return table
 

@@ -38,8 +38,8 @@ def loss_in_blocks(
 ) -> SpaceLoss:
     data = []
     for rows in blocks_of(labels, blocks):
-        own = np.unique(labels[rows], return_inverse=True)[1].astype(np.int32)
-        part = LossSums.of_chunk(space, before.rows(rows), after.rows(rows), own)
+        part_labels = np.unique(labels[rows], return_inverse=True)[1].astype(np.int32)
+        part = LossSums.of_chunk(space, before.rows(rows), after.rows(rows), part_labels)
         data.append(json.loads(json.dumps(part.as_data())))
     return SpaceLoss.of(space, totals_of(space, before), data)
 

@@ -45,25 +45,25 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def told(release: ma.Release) -> list[str]:
+def limit_notes(release: ma.Release) -> list[str]:
     return [note for note in release.notes if "the memory limit was not applied" in note]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
 def test_a_small_table_that_takes_more(tmp_path: Path, ending: str) -> None:
     source, target = tables.write(tables.people(60), tmp_path / f"in{ending}"), tmp_path / "out.csv"
-    (note,) = told(anonymize_file(source, target, memory="10kB", **SETTINGS))
+    (note,) = limit_notes(anonymize_file(source, target, memory="10kB", **SETTINGS))
     assert f"more than {MOST_AS_ONE:,} records" in note
-    assert told(anonymize_file(source, target, memory="1GB", **SETTINGS)) == []
-    assert told(anonymize_file(source, target, **SETTINGS)) == []
+    assert limit_notes(anonymize_file(source, target, memory="1GB", **SETTINGS)) == []
+    assert limit_notes(anonymize_file(source, target, **SETTINGS)) == []
     again = repeat_file(f"{target}.internal.json", source, tmp_path / "again.csv", memory="10kB")
-    assert told(again) == [note]
+    assert limit_notes(again) == [note]
 
 
 def test_help_says_so() -> None:
-    said = Memory.__metadata__[0].help
-    assert f"{MOST_AS_ONE:,} records" in said
-    assert "a note says if that may take more" in said
+    help_text = Memory.__metadata__[0].help
+    assert f"{MOST_AS_ONE:,} records" in help_text
+    assert "a note says if that may take more" in help_text
 
 
 def test_different_values_may_take_the_quarter_that_their_sentence_names() -> None:

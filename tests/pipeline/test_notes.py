@@ -1,4 +1,4 @@
-"""How many different values a column has, told from the hashes that are low."""
+"""Number of different values of a column, estimated from the hashes that are low."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def written(path: Path) -> list[bytes | str]:
     """The table and its manifests, but for the names of files."""
     beside = sorted(path.parent.glob(f"{path.name}.*.json"))
     assert len(beside) == 2
-    manifests = [each.read_text().replace(path.name, "") for each in beside]
+    manifests = [file.read_text().replace(path.name, "") for file in beside]
     return [path.read_bytes(), *manifests]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from beyond import asked, files, in_passes, table_of
+from beyond import files, in_passes, settings_for, table_of
 from failing import Failing
 from microagg.pipeline import block_output, block_stats, block_tasks, verification
 from microagg.pipeline.files import anonymize_file
@@ -49,17 +49,19 @@ def test_the_same_release_as_in_memory(
 ) -> None:
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table_of(kinds=kinds), source, row_group_size=groups)
-    settings = asked(kinds, weight=weight) if weight else asked(kinds, keep=["id", "w"])
+    settings = (
+        settings_for(kinds, weight=weight) if weight else settings_for(kinds, keep=["id", "w"])
+    )
     for folder in ("memory", "beyond"):
         (tmp_path / folder).mkdir()
     anonymize_file(source, tmp_path / "memory" / "out.parquet", **settings)
     in_passes(
         monkeypatch, source, tmp_path / "beyond" / "out.parquet", chunk, bits, threads, **settings
     )
-    here, there = (
+    in_memory, out_of_core = (
         tmp_path / folder / "out.parquet.internal.json" for folder in ("memory", "beyond")
     )
-    assert json.loads(there.read_text("utf-8")) == json.loads(here.read_text("utf-8"))
+    assert json.loads(out_of_core.read_text("utf-8")) == json.loads(in_memory.read_text("utf-8"))
     assert files(tmp_path / "beyond") == files(tmp_path / "memory")
 
 
@@ -70,19 +72,19 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-SETTINGS = asked("plain", keep=["id", "w"])
+SETTINGS = settings_for("plain", keep=["id", "w"])
 
 
 def writing() -> list[Any]:
     """All modules that set pieces aside."""
     ours = [module for name, module in sys.modules.items() if name.startswith("microagg.")]
-    found = [
+    writers = [
         module for module in ours if hasattr(module, "write_spill_file") and module is not spill
     ]
     assert {
         module.__name__ for module in (block_tasks, block_output, block_stats, verification)
-    } <= {each.__name__ for each in found}
-    return found
+    } <= {module.__name__ for module in writers}
+    return writers
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -102,15 +104,15 @@ def test_parts_and_arrow_files_are_the_same_table(
 ) -> None:
     table = pa.parquet.read_table(source)
     (tmp_path / "parts").mkdir()
-    for place, first in enumerate(range(0, 2000, 700)):
+    for number, first in enumerate(range(0, 2000, 700)):
         pa.parquet.write_table(
-            table.slice(first, 700), tmp_path / "parts" / f"part-{place}.parquet"
+            table.slice(first, 700), tmp_path / "parts" / f"part-{number}.parquet"
         )
     with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as file:
         for batch in table.to_batches(max_chunksize=170):
             file.write_batch(batch)
     digests = []
-    for given in (
+    for input_path in (
         source,
         tmp_path / "parts",
         tmp_path / "parts" / "*.parquet",
@@ -118,9 +120,9 @@ def test_parts_and_arrow_files_are_the_same_table(
     ):
         for memory in (True, False):
             if memory:
-                release = anonymize_file(given, tmp_path / "out.arrow", **SETTINGS)
+                release = anonymize_file(input_path, tmp_path / "out.arrow", **SETTINGS)
             else:
-                release = in_passes(monkeypatch, given, tmp_path / "out.arrow", **SETTINGS)
+                release = in_passes(monkeypatch, input_path, tmp_path / "out.arrow", **SETTINGS)
             digests.append(
                 (release._written["output"]["digest"], (tmp_path / "out.arrow").read_bytes())
             )
@@ -179,7 +181,7 @@ def test_odd_types_texts_and_targets_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path
 ) -> None:
     table = pa.parquet.read_table(source)
-    many = pa.array([[each] for each in range(2000)])
+    many = pa.array([[number] for number in range(2000)])
     pa.parquet.write_table(table.append_column("many", many), source)
     with pytest.raises(ma.InputError, match="'many' is of a type that cannot be released"):
         in_passes(
@@ -245,16 +247,16 @@ def test_less_memory_than_a_block_needs_is_refused_with_the_figure(
 
 
 @pytest.mark.parametrize(
-    ("said", "size"), [("4GB", 4 * 10**9), ("1.5 gb", 15 * 10**8), ("300M", 3 * 10**8), (7, 7)]
+    ("value", "size"), [("4GB", 4 * 10**9), ("1.5 gb", 15 * 10**8), ("300M", 3 * 10**8), (7, 7)]
 )
-def test_sizes(said: Any, size: int) -> None:
-    assert bytes_in(said) == size
+def test_sizes(value: Any, size: int) -> None:
+    assert bytes_in(value) == size
 
 
-@pytest.mark.parametrize("said", ["", "much", "-1GB", 0, True, "1PB"])
-def test_wrong_sizes(said: Any) -> None:
+@pytest.mark.parametrize("value", ["", "much", "-1GB", 0, True, "1PB"])
+def test_wrong_sizes(value: Any) -> None:
     with pytest.raises(ma.InputError, match="memory must be"):
-        bytes_in(said)
+        bytes_in(value)
 
 
 def test_spill_is_for_nobody_else_and_goes(
@@ -264,11 +266,11 @@ def test_spill_is_for_nobody_else_and_goes(
     before = spill.write_spill_file
 
     def looking(path: str, *more: Any) -> Any:
-        told = before(path, *more)
+        result = before(path, *more)
         folder = Path(path).parent
-        for each in (folder.parent, folder, *folder.parent.iterdir(), *folder.iterdir()):
-            seen[each.name] = each.stat().st_mode & 0o077
-        return told
+        for entry in (folder.parent, folder, *folder.parent.iterdir(), *folder.iterdir()):
+            seen[entry.name] = entry.stat().st_mode & 0o077
+        return result
 
     for module in writing():
         monkeypatch.setattr(module, "write_spill_file", looking)
@@ -325,19 +327,19 @@ def test_whatever_call_fails_nothing_is_in_place_and_no_spill_is_left(
         made = Failing(patch).made
         in_passes(patch, source, tmp_path / "out.parquet", threads=1, **SETTINGS)
     whole = contents(tmp_path / "out.parquet")
-    calls = [place for place, name in enumerate(made) if name == "fill"]
+    calls = [index for index, name in enumerate(made) if name == "fill"]
     assert len(calls) > 20, "of every pass"
-    for at in calls[:: max(1, len(calls) // 12)] + calls[-3:]:
+    for call in calls[:: max(1, len(calls) // 12)] + calls[-3:]:
         for name in ("out.parquet", "out.parquet.internal.json", "out.parquet.public.json"):
             (tmp_path / name).unlink(missing_ok=True)
         with pytest.MonkeyPatch.context() as patch:
-            Failing(patch, kind, at)
+            Failing(patch, kind, call)
             error = ma.InputError if kind == "disk full" else KeyboardInterrupt
             with pytest.raises(
                 error, match="full|could not be written" if kind == "disk full" else None
             ):
                 in_passes(patch, source, tmp_path / "out.parquet", threads=1, **SETTINGS)
-        assert files(tmp_path) == {"in.parquet": source.read_bytes()}, at
+        assert files(tmp_path) == {"in.parquet": source.read_bytes()}, call
     in_passes(pytest.MonkeyPatch(), source, tmp_path / "out.parquet", **SETTINGS)
     assert contents(tmp_path / "out.parquet") == whole
 
@@ -408,7 +410,7 @@ def test_strata_are_those_in_memory(
     source = tmp_path / "in.parquet"
     pa.parquet.write_table(table, source)
     kept = ["id"] if len(stratum) == 2 else ["id", "urban"]
-    settings = asked("mixed", weight="w", stratum=stratum, keep=kept)
+    settings = settings_for("mixed", weight="w", stratum=stratum, keep=kept)
     anonymize_file(source, tmp_path / "memory.parquet", **settings)
     in_passes(monkeypatch, source, tmp_path / "beyond.parquet", 192, **settings)
     assert contents(tmp_path / "beyond.parquet") == contents(tmp_path / "memory.parquet")

@@ -17,7 +17,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from beyond import asked, in_passes, table_of
+from beyond import in_passes, settings_for, table_of
 from failing import Failing, Killed
 from microagg.files.chunks import Source, is_in_parts, read_whole
 from microagg.files.columnar import parquet_folder
@@ -28,7 +28,7 @@ from microagg.pipeline.parquet_parts import PartsWriting
 from microagg.pipeline.spill_index import SpillFile, SpillIndex
 from microagg.studies.repeating import repeat_file
 
-SETTINGS = asked("mixed", keep=["id", "w"])
+SETTINGS = settings_for("mixed", keep=["id", "w"])
 
 
 @pytest.fixture(autouse=True)
@@ -156,28 +156,28 @@ def test_whatever_fails_all_of_the_old_or_all_of_the_new_is_there(
     with pytest.MonkeyPatch.context() as patch:
         made = Failing(patch).made
         releases[0].save(f"{tmp_path}/out/")
-    for at in range(len(made)):
+    for call in range(len(made)):
         for when in ("before", "after"):
             old = whole.index(all_files(tmp_path))
             with pytest.MonkeyPatch.context() as patch:
-                failing = Failing(patch, kind, at, when)
+                failing = Failing(patch, kind, call, when)
                 with contextlib.suppress(ma.InputError, KeyboardInterrupt, Killed):
                     releases[1 - old].save(f"{tmp_path}/out/")
-            assert failing.failed == made[at]
+            assert failing.failed == made[call]
             if kind != "killed":
-                there = {
+                present = {
                     name: what
                     for name, what in all_files(tmp_path).items()
                     if not name.startswith(".")
                 }
-                assert there in whole, (made[at], at, when)
+                assert present in whole, (made[call], call, when)
             clean_folder(tmp_path)
-            assert all_files(tmp_path) in whole, (made[at], at, when)
+            assert all_files(tmp_path) in whole, (made[call], call, when)
 
 
 def in_passes_to(patch: pytest.MonkeyPatch, source: Path, target: str, **more: Any) -> Any:
     return in_passes(
-        patch, source, target, threads=1, **{**asked("plain", keep=["id", "w"]), **more}
+        patch, source, target, threads=1, **{**settings_for("plain", keep=["id", "w"]), **more}
     )
 
 
@@ -193,13 +193,13 @@ def test_a_full_disk_beyond_memory_leaves_nothing(
     whole = all_files(tmp_path)
     begun = made.index("create_folder")
     for name in ("create_folder", "create", "flush", "rename"):
-        at = (
-            max(place for place in range(begun, len(made)) if made[place] == name)
+        call = (
+            max(index for index in range(begun, len(made)) if made[index] == name)
             if name == "create_folder"
             else made.index(name, begun)
         )
         with pytest.MonkeyPatch.context() as patch:
-            Failing(patch, "disk full", at)
+            Failing(patch, "disk full", call)
             with pytest.raises(ma.InputError, match=r"full|could not be written"):
                 in_passes_to(patch, source, f"{tmp_path}/out/", seed=8)
         assert all_files(tmp_path) == whole, name
@@ -226,10 +226,10 @@ def test_parts_have_the_rows_of_their_place_and_no_others(
     for number, before, count, holdings in plan.tasks():
         buckets = [bucket_of[holding] for holding in holdings if holding]
         assert all(holding for holding in (holdings[0], holdings[-1]))
-        there = np.concatenate([np.repeat(bucket, counts[bucket]) for bucket in buckets])
+        bucket_rows = np.concatenate([np.repeat(bucket, counts[bucket]) for bucket in buckets])
         assert 0 <= before < counts[buckets[0]]
-        assert there[before : before + count].tolist() == rows[done : done + count].tolist()
-        assert len(there) - before - count < counts[buckets[-1]]  # no bucket too many
+        assert bucket_rows[before : before + count].tolist() == rows[done : done + count].tolist()
+        assert len(bucket_rows) - before - count < counts[buckets[-1]]  # no bucket too many
         numbers.append(number)
         done += count
         assert count == size or done == 50

@@ -1,4 +1,4 @@
-"""What is prepared of a table in memory before its search."""
+"""Preparation of a table in memory before its search."""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ def test_paths_and_open_files_are_read(tmp_path: Path) -> None:
     """The name of a file stands in the internal manifest; a table has none."""
     path = tmp_path / "people.csv"
     path.write_text("age,rent\n" + "".join(f"{20 + i},{3 * i}\n" for i in range(6)))
-    asked: dict[str, Any] = {"k": 3, "quasi": ["age", "rent"], "seed": 0, "date": "2031-01-01"}
-    expected = ma.anonymize({"age": range(20, 26), "rent": range(0, 18, 3)}, **asked)
+    options: dict[str, Any] = {"k": 3, "quasi": ["age", "rent"], "seed": 0, "date": "2031-01-01"}
+    expected = ma.anonymize({"age": range(20, 26), "rent": range(0, 18, 3)}, **options)
     for source in (path, str(path), io.BytesIO(path.read_bytes())):
-        release = ma.anonymize(source, **asked)
+        release = ma.anonymize(source, **options)
         assert release.table.to_pydict() == expected.to_arrow().to_pydict()
         name = release.manifest["input"].get("file")
         assert name == ("open file.csv" if isinstance(source, io.BytesIO) else "people.csv")

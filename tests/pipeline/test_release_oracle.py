@@ -115,30 +115,31 @@ def capped(cell: float, limits: dict[str, Any] | None) -> float:
 def expected_cells(
     name: str, rows: list[Row], settings: dict[str, Any], limits: dict[str, Any] | None
 ) -> set[Any] | tuple[Fraction, int]:
-    """What a group may release of a column: one of these cells, or the number nearest to this mean,
-    at so many decimals.
+    """Return what a group may release of a column: one of these cells, or the number nearest to
+    this mean, at so many decimals.
     """
     cells = [row[name] for row in rows]
     if name == "town":  # a gap is a category
         counts = Counter(cells)
         return {cell for cell in counts if counts[cell] == max(counts.values())}
-    there = [cell for cell in cells if is_value(cell)]
-    enough = len(there) == len(cells) or (
-        2 * len(there) > len(cells) and len(there) >= min(settings["k"], 3)
+    present = [cell for cell in cells if is_value(cell)]
+    enough = len(present) == len(cells) or (
+        2 * len(present) > len(cells) and len(present) >= min(settings["k"], 3)
     )
     if not enough:
         gaps = Counter(CODE if cell == CODE else None for cell in cells if not is_value(cell))
         return {cell for cell in gaps if gaps[cell] == max(gaps.values())}
     how = settings.get("aggregate", {}).get(name, "median" if name == "level" else "mean")
     if how == "mode":
-        counts = Counter(there)
+        counts = Counter(present)
         return {cell for cell in counts if counts[cell] == max(counts.values())}
     if how == "median":
-        ordered = sorted(there, key=LEVELS.index if name == "level" else None)
+        ordered = sorted(present, key=LEVELS.index if name == "level" else None)
         return {ordered[(len(ordered) - 1) // 2]}
     weights = [row["w"] if settings.get("weight") else 1 for row in rows if is_value(row[name])]
     parts = [
-        Fraction(capped(cell, limits)) * weight for cell, weight in zip(there, weights, strict=True)
+        Fraction(capped(cell, limits)) * weight
+        for cell, weight in zip(present, weights, strict=True)
     ]
     return sum(parts) / sum(weights), 2 if name == "pay" else 0
 
@@ -161,15 +162,15 @@ def test_every_cell_is_what_its_group_makes_of_it(case: str, k: int) -> None:
     for number, label in enumerate(release.labels.tolist()):
         groups.setdefault(label, []).append(number)
     for members in groups.values():
-        own = [rows[number] for number in members]
-        assert len(own) >= k
-        assert len({row["area"] for row in own}) == 1 or "stratum" not in settings
+        group = [rows[number] for number in members]
+        assert len(group) >= k
+        assert len({row["area"] for row in group}) == 1 or "stratum" not in settings
         if "unit" in settings:
-            homes = Counter(row["home"].lower() for row in own)
+            homes = Counter(row["home"].lower() for row in group)
             assert len(homes) >= k
-            assert 2 * max(homes.values()) <= len(own)
+            assert 2 * max(homes.values()) <= len(group)
         for name in settings["quasi"]:
-            expected = expected_cells(name, own, settings, limits.get(name))
+            expected = expected_cells(name, group, settings, limits.get(name))
             (cell,) = {released[number][name] for number in members}
             if isinstance(expected, set):
                 assert cell in expected, name
@@ -177,7 +178,7 @@ def test_every_cell_is_what_its_group_makes_of_it(case: str, k: int) -> None:
                 assert is_rounded(cell, *expected), name
         if "weight" in settings:
             (weight,) = {released[number]["w"] for number in members}
-            assert is_rounded(weight, Fraction(sum(row["w"] for row in own), len(own)), 0)
+            assert is_rounded(weight, Fraction(sum(row["w"] for row in group), len(group)), 0)
     for name in ("area", "ill"):
         if name in released[0]:
             assert [row[name] for row in released] == [row[name] for row in rows]
@@ -203,23 +204,23 @@ def test_the_manifest_counts_what_is_there(case: str) -> None:
         count == 1 for count in everything.values()
     )
     assert manifest["all_columns"]["smallest_class"] == min(everything.values())
-    for name, told in manifest["cells"]["columns"].items():
+    for name, counts in manifest["cells"]["columns"].items():
         before, after = ([is_value(row[name]) for row in table] for table in (rows, released))
-        assert told["filled"] == sum(
+        assert counts["filled"] == sum(
             new and not old for old, new in zip(before, after, strict=True)
         )
-        assert told["blanked"] == sum(
+        assert counts["blanked"] == sum(
             old and not new for old, new in zip(before, after, strict=True)
         )
-    for name, told in manifest["capped"].items():
+    for name, counts in manifest["capped"].items():
         cells = [row[name] for row in rows if is_value(row[name])]
-        assert told["above"] == (
-            0 if told["high"] is None else sum(cell > told["high"] for cell in cells)
+        assert counts["above"] == (
+            0 if counts["high"] is None else sum(cell > counts["high"] for cell in cells)
         )
-        assert told["below"] == (
-            0 if told["low"] is None else sum(cell < told["low"] for cell in cells)
+        assert counts["below"] == (
+            0 if counts["low"] is None else sum(cell < counts["low"] for cell in cells)
         )
-        assert told["above"] + told["below"] > 0
+        assert counts["above"] + counts["below"] > 0
     if "weight" in settings:
         before, after = (sum(row["w"] for row in table) for table in (rows, released))
         assert manifest["weighting"]["sum_changed_by"] == pytest.approx(
@@ -268,7 +269,7 @@ def test_in_memory_and_out_of_core_in_several_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_blocks: None, case: str
 ) -> None:
     pa.parquet.write_table(as_table(survey(7, 180)), tmp_path / "in.parquet", row_group_size=50)
-    found = []
+    results = []
     for way in ("memory", "beyond"):
         (tmp_path / way).mkdir()
         run_in(
@@ -278,9 +279,9 @@ def test_in_memory_and_out_of_core_in_several_blocks(
             tmp_path / way / "out.parquet",
             **settings_of(case, 4),
         )
-        found.append({path.name: path.read_bytes() for path in (tmp_path / way).iterdir()})
-    assert found[0] == found[1]
-    manifest = json.loads(found[1]["out.parquet.internal.json"])
+        results.append({path.name: path.read_bytes() for path in (tmp_path / way).iterdir()})
+    assert results[0] == results[1]
+    manifest = json.loads(results[1]["out.parquet.internal.json"])
     assert "blocks" in " ".join(manifest["chosen"]) or "stratum" in CASES[case]
 
 
@@ -309,27 +310,30 @@ def test_figures_and_notes_are_the_same_in_memory_and_out_of_core(
     pa.parquet.write_table(as_table(rows), tmp_path / "in.parquet", row_group_size=50)
     settings = settings_of(case, 3)
     settings["keep"] = [*settings.get("keep", []), "code"]
-    found, notes = [], []
+    collected, notes = [], []
     for way in ("memory", "beyond"):
         release = run_in(
             way, monkeypatch, tmp_path / "in.parquet", tmp_path / f"{way}.parquet", **settings
         )
-        found.append({measure.name: figure for measure, figure in release.figures})
+        collected.append({measure.name: figure for measure, figure in release.figures})
         one_way_only = ("true-values", "other-groups", "out-of-core")
         notes.append([note for note in release.notes if note.code not in one_way_only])
-    here, there = found
-    assert here.keys() == there.keys()
-    for name, figure in here.items():
-        other = there[name]
+    in_memory, out_of_core = collected
+    assert in_memory.keys() == out_of_core.keys()
+    for name, figure in in_memory.items():
+        other = out_of_core[name]
         assert close(figure.value, other.value), name
         for mine, theirs in ((figure.columns, other.columns), (figure.details, other.details)):
             assert mine.keys() == theirs.keys()
-            assert all(close(mine[each], theirs[each]) for each in mine), name
+            assert all(close(mine[key], theirs[key]) for key in mine), name
     if "weight" in settings:
         assert (
-            here["dominance"].details["classes in which one record has over half of the weight"] > 0
+            in_memory["dominance"].details[
+                "classes in which one record has over half of the weight"
+            ]
+            > 0
         )
-        assert 0.0 < here["unique-with-kept"].value < 100.0
+        assert 0.0 < in_memory["unique-with-kept"].value < 100.0
     assert any("one record is so large" in note for note in notes[0])
     assert notes[0] == notes[1]
 

@@ -1,4 +1,4 @@
-"""What another version of the program has set aside is not gone on with."""
+"""Work that another version of the program has set aside is not gone on with."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from beyond import asked, in_passes, table_of
+from beyond import in_passes, settings_for, table_of
 from microagg.pipeline import block_tasks
 from microagg.pipeline.selection import key_of_run
 from microagg.release.settings import Settings
 from microagg.runtime import spill
 
-SETTINGS = asked("plain", rest="drop")
+SETTINGS = settings_for("plain", rest="drop")
 
 
 def test_the_key_of_a_run_names_versions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_blocks_of_another_version_are_done_again(
 ) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     pyarrow.parquet.write_table(table_of(1500, kinds="plain"), tmp_path / "in.parquet")
-    given: Any = monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet"
+    args: Any = monkeypatch, tmp_path / "in.parquet", tmp_path / "out.parquet"
     routed: list[str] = []
     is_killed = [True]
     usual = block_tasks.write_spill_file
@@ -51,12 +51,12 @@ def test_blocks_of_another_version_are_done_again(
     with monkeypatch.context() as patch:
         patch.setattr(spill, "_remove", lambda _: None)
         with pytest.raises(SystemExit):
-            in_passes(*given, threads=1, **SETTINGS)
+            in_passes(*args, threads=1, **SETTINGS)
     done = len(routed)
     assert done
     is_killed[0] = False
     if version is not None:
         monkeypatch.setattr(ma, "__version__", version)
-    in_passes(*given, threads=1, resume=True, **SETTINGS)
+    in_passes(*args, threads=1, resume=True, **SETTINGS)
     assert len(routed) == (done if version is None else 2 * done)
     assert (tmp_path / "out.parquet").exists()

@@ -181,7 +181,7 @@ def test_seeds_and_names_of_methods_make_the_dice() -> None:
 
 
 def test_methods_without_checkpoints_are_cancelled_within_strata_not_stopped() -> None:
-    """What they had done could not be repeated up to there."""
+    """Their work up to there could not be repeated."""
 
     def stop(done: int, total: int) -> None:
         raise StopSearch("enough")

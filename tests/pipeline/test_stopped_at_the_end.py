@@ -63,5 +63,5 @@ def test_every_moment_to_say_enough_gives_groups_or_cancels() -> None:
     reports = WhenDone()
     run("auto", reports, strata=STRATA, threads=2)
     for number in range(1, reports.calls + 1):
-        found = run("auto", WhenDone(number), strata=STRATA, threads=2)
-        assert np.bincount(found.labels).min() >= 3
+        result = run("auto", WhenDone(number), strata=STRATA, threads=2)
+        assert np.bincount(result.labels).min() >= 3

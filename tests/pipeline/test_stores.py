@@ -148,20 +148,20 @@ def test_a_run_that_ends_while_files_are_put(
         for name in ("_fill", "take", "remove"):
             usual = getattr(Url, name)
 
-            def failing(self: Url, *given: Any, usual: Any = usual) -> Any:
+            def failing(self: Url, *args: Any, usual: Any = usual) -> Any:
                 calls[0] += 1
                 if calls[0] == fails_at + 1:
                     raise ma.InputError("the network is gone.")
-                return usual(self, *given)
+                return usual(self, *args)
 
             patched.setattr(Url, name, failing)
         with pytest.raises(ma.InputError, match="network is gone"):
             anonymize_file(shelf(store / "in.csv"), shelf(store / "out.csv"), **{**ASKED, "k": 7})
-    found = contents(store)
-    assert found["out.csv"] in (before["out.csv"], new["out.csv"])
-    if "out.csv.public.json" in found:
-        whole = before if found["out.csv"] == before["out.csv"] else new
-        assert found == whole
+    present = contents(store)
+    assert present["out.csv"] in (before["out.csv"], new["out.csv"])
+    if "out.csv.public.json" in present:
+        whole = before if present["out.csv"] == before["out.csv"] else new
+        assert present == whole
     anonymize_file(shelf(store / "in.csv"), shelf(store / "out.csv"), **{**ASKED, "k": 7})
     assert contents(store) == new
 
@@ -169,8 +169,8 @@ def test_a_run_that_ends_while_files_are_put(
 def refused(says: str, *places: str | Path, **more: Any) -> None:
     with pytest.raises(ma.InputError, match=says) as error:
         anonymize_file(*places, **{**ASKED, **more})
-    told = str(error.value)
-    assert not any(secret in told for secret in ("sesame", "mykey", "openup")), told
+    message = str(error.value)
+    assert not any(secret in message for secret in ("sesame", "mykey", "openup")), message
 
 
 def test_what_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,12 +220,12 @@ def test_the_command_line_shows_no_credentials(
         monkeypatch.setattr("sys.argv", ["microagg", *typed, *more])
         with pytest.raises(SystemExit) as ended:
             start()
-        said = "".join(capfd.readouterr())
-        assert ended.value.code in (0, None), said
-        assert "out.csv.public.json" in said
-        assert KEYS not in said
-        assert "sesame" not in said
-        assert QUERY not in said
+        output = "".join(capfd.readouterr())
+        assert ended.value.code in (0, None), output
+        assert "out.csv.public.json" in output
+        assert KEYS not in output
+        assert "sesame" not in output
+        assert QUERY not in output
 
 
 def test_addresses(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which strata are searched as one, and the random numbers that each of them gets."""
+"""Strata that are searched as one, and the random numbers that each of them gets."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from beyond import asked, files, in_passes, table_of
+from beyond import files, in_passes, settings_for, table_of
 from failing import Failing
 from microagg.files.commit.writing import write_table
 from microagg.files.text import decoding
 from microagg.pipeline.files import anonymize_file
 
 pytestmark = pytest.mark.slow
-SETTINGS = asked("mixed", keep=["id", "w"], l=2)
+SETTINGS = settings_for("mixed", keep=["id", "w"], l=2)
 WRITING = {
     "out.csv": {},
     "out.csv.gz": {"decimal": ",", "thousands": ".", "line_end": "crlf", "escape_formulas": True},
@@ -68,10 +68,10 @@ def test_text_is_written_as_in_memory(
         64 if name == "out.csv" else 1280,
         **settings,
     )
-    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
-    for each, content in here.items():
-        assert there[each] == content, each
-    assert list(here) == list(there)
+    in_memory, out_of_core = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    for file, content in in_memory.items():
+        assert out_of_core[file] == content, file
+    assert list(in_memory) == list(out_of_core)
 
 
 def test_letters_that_an_encoding_does_not_have(
@@ -80,7 +80,7 @@ def test_letters_that_an_encoding_does_not_have(
     source = tmp_path / "in.parquet"
     table = table_of(1200, kinds="plain").append_column("town", pa.array(["Łódź"] * 1200))
     pa.parquet.write_table(table, source)
-    settings = asked("plain", keep=["id", "w", "town"], writing={"encoding": "cp1252"})
+    settings = settings_for("plain", keep=["id", "w", "town"], writing={"encoding": "cp1252"})
     with pytest.raises(ma.InputError, match="'town' has letters that cp1252 does not have"):
         in_passes(monkeypatch, source, tmp_path / "out.csv", **settings)
     assert list(files(tmp_path)) == ["in.parquet"]
@@ -114,19 +114,22 @@ def test_text_is_read_as_in_memory(
     chunk: int,
 ) -> None:
     table = with_odd_texts(table_of(2500)).drop_columns(["size"])
-    amounts = pa.array([f"{each}{writing.get('decimal', '.')}50" for each in range(2500)])
+    amounts = pa.array([f"{number}{writing.get('decimal', '.')}50" for number in range(2500)])
     rng = np.random.default_rng(3)
     more = {
         "amount": amounts,
-        "code": [f"{each:05}" for each in range(2500)],
-        "rate": [f"{each}" if each % 7 else "NA" for each in rng.integers(0, 500, 2500).tolist()],
-        "seen": [
-            f"2024-0{each % 9 + 1}-1{each % 8}" if each % 11 else "n/a" for each in range(2500)
+        "code": [f"{number:05}" for number in range(2500)],
+        "rate": [
+            f"{number}" if number % 7 else "NA" for number in rng.integers(0, 500, 2500).tolist()
         ],
-        "visits": ["." if each % 9 == 0 else f" {each % 40}" for each in range(2500)],
+        "seen": [
+            f"2024-0{number % 9 + 1}-1{number % 8}" if number % 11 else "n/a"
+            for number in range(2500)
+        ],
+        "visits": ["." if number % 9 == 0 else f" {number % 40}" for number in range(2500)],
     }
-    for each, column in more.items():
-        table = table.append_column(each, pa.array(column))
+    for key, column in more.items():
+        table = table.append_column(key, pa.array(column))
     source = as_csv(table, tmp_path / name, **writing)
     settings: dict[str, Any] = {
         **SETTINGS,
@@ -134,7 +137,7 @@ def test_text_is_read_as_in_memory(
         "l": None,
         "quasi": [*SETTINGS["quasi"], "rate", "seen"],
     }
-    told = []
+    messages = []
     for folder, run in (
         ("memory", anonymize_file),
         ("beyond", lambda *args, **more: in_passes(monkeypatch, *args, chunk, **more)),
@@ -143,12 +146,12 @@ def test_text_is_read_as_in_memory(
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             run(source, tmp_path / folder / target, **settings)
-        told.append(sorted({str(each.message) for each in heard}))
-    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
-    for each, content in here.items():
-        assert there[each] == content, each
-    assert list(here) == list(there)
-    assert told[0] == told[1]
+        messages.append(sorted({str(warning.message) for warning in heard}))
+    in_memory, out_of_core = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    for file, content in in_memory.items():
+        assert out_of_core[file] == content, file
+    assert list(in_memory) == list(out_of_core)
+    assert messages[0] == messages[1]
     assert not [path for path in (tmp_path / "beyond").iterdir() if path.name.startswith(".")]
 
 
@@ -157,7 +160,7 @@ def test_a_declared_header_is_not_judged_beyond_memory_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool
 ) -> None:
     source = tmp_path / "in.csv"
-    rows = "".join(f"{each % 71},{each % 13}\n" for each in range(1500))
+    rows = "".join(f"{number % 71},{number % 13}\n" for number in range(1500))
     source.write_text(f"2019,2020\n{rows}")
     settings: dict[str, Any] = {
         "k": 5,
@@ -170,8 +173,8 @@ def test_a_declared_header_is_not_judged_beyond_memory_either(
         (tmp_path / folder).mkdir()
     anonymize_file(source, tmp_path / "memory" / "out.csv", **settings)
     in_passes(monkeypatch, source, tmp_path / "beyond" / "out.csv", 128, **settings)
-    here, there = (files(tmp_path / folder) for folder in ("memory", "beyond"))
-    assert there["out.csv"] == here["out.csv"]
+    in_memory, out_of_core = (files(tmp_path / folder) for folder in ("memory", "beyond"))
+    assert out_of_core["out.csv"] == in_memory["out.csv"]
 
 
 @pytest.mark.parametrize(
@@ -183,24 +186,26 @@ def test_what_is_wrong_with_text_is_said_as_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoilt: bytes
 ) -> None:
     source = tmp_path / "in.csv"
-    rows = b"".join(b"%d,%d\n" % (each % 71, each % 13) for each in range(1500 if spoilt else 300))
+    rows = b"".join(
+        b"%d,%d\n" % (number % 71, number % 13) for number in range(1500 if spoilt else 300)
+    )
     source.write_bytes(b"age,town\n" + rows + spoilt)
-    said = []
+    messages = []
     for run in (anonymize_file, lambda *args, **more: in_passes(monkeypatch, *args, **more)):
         try:
             run(source, tmp_path / "out.csv", k=5, quasi=["age", "town"], effort="quick", seed=1)
-            said.append("")
+            messages.append("")
         except ma.InputError as error:
-            said.append(str(error))
-    assert said[0] == said[1]
-    assert bool(said[0]) == bool(spoilt)
+            messages.append(str(error))
+    assert messages[0] == messages[1]
+    assert bool(messages[0]) == bool(spoilt)
 
 
 def test_a_full_disk_while_text_is_taken_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = as_csv(table_of(1500, kinds="plain"), tmp_path / "in.csv.gz")
-    settings = asked("plain", keep=["id", "w"])
+    settings = settings_for("plain", keep=["id", "w"])
 
     class Full:
         def write(self, block: bytes) -> None:

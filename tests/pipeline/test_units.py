@@ -56,22 +56,22 @@ def test_what_strata_lack_is_what_counting_finds(tmp_path: Path, chunk: int) -> 
             "H 1" if rng.random() < heavy else f"{rng.choice(['h ', 'H '])}{rng.integers(0, 9)}"
             for _ in range(n)
         ]
-        found = counted(tmp_path, pa.table({"home": homes, "area": areas}), chunk)
+        stats = counted(tmp_path, pa.table({"home": homes, "area": areas}), chunk)
         of_strata = [
             [home for home, area in zip(homes, areas, strict=True) if area == name]
             for name in "ABC"
         ]
-        assert (found.lacking(Units(K)) > 0.0).tolist() == [lacks(own) for own in of_strata]
-        assert found.records.tolist() == [*map(len, of_strata), n]
-        seen.update(lacks(own) for own in of_strata)
+        assert (stats.lacking(Units(K)) > 0.0).tolist() == [lacks(stratum) for stratum in of_strata]
+        assert stats.records.tolist() == [*map(len, of_strata), n]
+        seen.update(lacks(stratum) for stratum in of_strata)
         if lacks(homes):
             with pytest.raises(
                 InputError,
                 match="different units" if len(set(homes)) < K else "more than half|different",
             ):
-                found.check_impossible(Units(K))
+                stats.check_impossible(Units(K))
         else:
-            found.check_impossible(Units(K))
+            stats.check_impossible(Units(K))
     assert min(seen.values()) > 8, "strata that keep it, and strata that do not"
 
 
@@ -100,13 +100,13 @@ def test_a_unit_with_more_than_half_is_found_whatever_comes_between(
     after others were ahead.
     """
     for order in (homes, homes[::-1]):
-        found = counted(tmp_path, pa.table({"home": list(order), "area": ["A"] * len(order)}), 4)
+        stats = counted(tmp_path, pa.table({"home": list(order), "area": ["A"] * len(order)}), 4)
         assert max(Counter(homes).values()) * 2 <= len(homes) or largest == max(
             Counter(homes).values()
         )
         if largest:
-            assert found.largest.tolist() == [largest, largest]
-        assert (found.lacking(Units(K)) > 0.0).tolist() == [bool(largest)]
+            assert stats.largest.tolist() == [largest, largest]
+        assert (stats.lacking(Units(K)) > 0.0).tolist() == [bool(largest)]
 
 
 @pytest.mark.parametrize("chunk", [4, 50])
@@ -122,6 +122,6 @@ def test_strata_of_several_columns_are_their_combinations(tmp_path: Path, chunk:
     strata, counts = StrataCodes.counted(passes_over(tmp_path, table, chunk), facts)
     combinations = list(zip(*columns.values(), strict=True))
     expected = Counter(combinations)
-    assert counts.sum(axis=0).tolist() == [expected[each] for each in sorted(expected)]
-    ranks = {each: rank for rank, each in enumerate(sorted(expected))}
-    assert strata.of_records(table).tolist() == [ranks[each] for each in combinations]
+    assert counts.sum(axis=0).tolist() == [expected[key] for key in sorted(expected)]
+    ranks = {key: rank for rank, key in enumerate(sorted(expected))}
+    assert strata.of_records(table).tolist() == [ranks[key] for key in combinations]

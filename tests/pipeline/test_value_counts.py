@@ -58,22 +58,22 @@ def passes(tmp_path: Path) -> ChunkMap:
 
 
 def facts_in(passes: ChunkMap):
-    asked = [ColumnRequest.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
-    found: dict = {}
-    for chunk in passes.map_chunks("scanning", scan_chunk, asked):
-        combine_named(found, chunk.columns)
-    variables, facts = settled(passes.map_chunks, asked, found)
-    numbers = {j: each for j, each in enumerate(facts) if isinstance(each, NumberFacts)}
+    requests = [ColumnRequest.of(Column(name, Role.QUASI, Kind.NUMERIC)) for name in hard_columns()]
+    stats: dict = {}
+    for chunk in passes.map_chunks("scanning", scan_chunk, requests):
+        combine_named(stats, chunk.columns)
+    variables, facts = settled(passes.map_chunks, requests, stats)
+    numbers = {j: fact for j, fact in enumerate(facts) if isinstance(fact, NumberFacts)}
     assert len(numbers) == len(variables)
     return tuple(variables), numbers
 
 
 def known_values() -> list[np.ndarray]:
-    found = []
+    arrays = []
     for column in hard_columns().values():
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        found.append(values[~np.isnan(values)])
-    return found
+        arrays.append(values[~np.isnan(values)])
+    return arrays
 
 
 @pytest.mark.parametrize(("bits", "collected"), [(3, 2), (16, 40), (16, 1 << 16)])
@@ -85,27 +85,36 @@ def test_the_values_at_places(
     variables, facts = facts_in(passes)
     columns = known_values()
     places = {
-        j: sorted({0, len(own) - 1, len(own) // 2, len(own) // 3, len(own) // 3 + 1, len(own) - 2})
-        for j, own in enumerate(columns)
+        j: sorted(
+            {
+                0,
+                len(column) - 1,
+                len(column) // 2,
+                len(column) // 3,
+                len(column) // 3 + 1,
+                len(column) - 2,
+            }
+        )
+        for j, column in enumerate(columns)
     }
-    found = values_at(passes, variables, facts, places)
-    for j, own in enumerate(columns):
-        expected = np.partition(own, places[j])[places[j]]
-        assert [found[j][place] for place in places[j]] == expected.tolist(), variables[j].name
-        assert not any(np.signbit(value) and value == 0.0 for value in found[j].values())
+    result = values_at(passes, variables, facts, places)
+    for j, column in enumerate(columns):
+        expected = np.partition(column, places[j])[places[j]]
+        assert [result[j][index] for index in places[j]] == expected.tolist(), variables[j].name
+        assert not any(np.signbit(value) and value == 0.0 for value in result[j].values())
 
 
 def test_few_passes_do(passes: ChunkMap, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(value_counts, "COLLECTED", 100)
     variables, facts = facts_in(passes)
-    told: list[str] = []
+    names: list[str] = []
     counted = ChunkMap(
-        passes.source, [(0, RECORDS)], passes.executor, lambda what, records: told.append(what)
+        passes.source, [(0, RECORDS)], passes.executor, lambda what, records: names.append(what)
     )
     for j in range(len(variables)):
-        told.clear()
+        names.clear()
         values_at(counted, variables, facts, {j: [0, 700, facts[j].known // 2, facts[j].known - 1]})
-        assert len(told) <= 2, variables[j].name
+        assert len(names) <= 2, variables[j].name
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 0.999, 0.0, 1.0, 0.1234567])
@@ -115,9 +124,9 @@ def test_quantiles_are_those_of_numpy(share: float) -> None:
         values = np.sort(rng.lognormal(3, 4, count) * rng.choice([-1, 1], count))
         held = dict(enumerate(values.tolist()))
         for method in ("linear", "lower", "higher"):
-            found = Quantile.of(share, count, method).value(held)
-            assert found == np.quantile(values, share, method=method)
-            assert found == np.quantile(values, [share], method=method)[0]
+            quantile = Quantile.of(share, count, method).value(held)
+            assert quantile == np.quantile(values, share, method=method)
+            assert quantile == np.quantile(values, [share], method=method)[0]
 
 
 def test_keys_keep_the_order() -> None:
@@ -129,22 +138,27 @@ def test_keys_keep_the_order() -> None:
 
 def test_ranks_are_those_of_the_whole(passes: ChunkMap) -> None:
     variables, _ = facts_in(passes)
-    found = different_values(passes, variables, range(len(variables)), 10**9)
-    for j, own in enumerate(known_values()):
-        steps, counts = np.unique(own, return_counts=True)
-        assert found[j][0].tolist() == steps.tolist()
-        assert found[j][1].tolist() == counts.tolist()
-        axis, expected = axis_of_ranks(*found[j]), SCALES["rank"].measure(np.ascontiguousarray(own))
+    result = different_values(passes, variables, range(len(variables)), 10**9)
+    for j, values in enumerate(known_values()):
+        steps, counts = np.unique(values, return_counts=True)
+        assert result[j][0].tolist() == steps.tolist()
+        assert result[j][1].tolist() == counts.tolist()
+        axis, expected = (
+            axis_of_ranks(*result[j]),
+            SCALES["rank"].measure(np.ascontiguousarray(values)),
+        )
         assert (axis.centre, axis.width) == (expected.centre, expected.width)
         slowly = (
-            column_moments(axis.coordinates(own).reshape(-1, 1)) if axis.width else np.zeros((2, 1))
+            column_moments(axis.coordinates(values).reshape(-1, 1))
+            if axis.width
+            else np.zeros((2, 1))
         )
         assert slowly[:, 0] == pytest.approx([0.0, 1.0 if axis.width else 0.0], abs=1e-12)
 
 
 def test_different_values_that_do_not_fit_are_refused_with_the_figure(passes: ChunkMap) -> None:
     variables, _ = facts_in(passes)
-    different = [len(np.unique(own)) for own in known_values()]
+    different = [len(np.unique(values)) for values in known_values()]
     room = value_counts.OF_A_VALUE * sum(different) + value_counts.IN_MERGING * max(different)
     different_values(passes, variables, range(len(variables)), room)
     with pytest.raises(

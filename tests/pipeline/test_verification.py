@@ -39,7 +39,8 @@ def random_table(seed: int, records: int = 400) -> pa.Table:
                 mask=gaps,
             ),
             "b": pa.array(
-                [f"{each}" for each in rng.integers(0, 4, records)], mask=rng.random(records) < 0.1
+                [f"{number}" for number in rng.integers(0, 4, records)],
+                mask=rng.random(records) < 0.1,
             ),
             "c": pa.array(np.where(rng.random(records) < 0.1, np.nan, rng.integers(0, 2, records))),
             "note": pa.array(
@@ -61,13 +62,13 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     errors = np.random.default_rng(seed).random(400)
     pieces, rows, looks = [], RowSums(), {}
     for first, count in source.chunks(150):
-        told = hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path))
-        assert hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path)) == told, (
+        result = hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path))
+        assert hash_chunk(source, first, count, names, OTHERS, bits, str(tmp_path)) == result, (
             "done already"
         )
-        pieces.append(SpillFile.of(told["path"], told))
-        rows = rows.combine(RowSums(told["records"], tuple(told["rows"])))
-        for name, data in told["looks"].items():
+        pieces.append(SpillFile.of(result["path"], result))
+        rows = rows.combine(RowSums(result["records"], tuple(result["rows"])))
+        for name, data in result["looks"].items():
             looks.setdefault(name, []).append(ProfileStats.from_data(data))
     # errors of groups, as blocks set them aside: here a group is a record
     hashes = class_hashes(table, names, exact=True)
@@ -83,8 +84,8 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     keys = (
         (hashes[:, 0] >> np.uint64(64 - bits)).astype(np.int64) if bits else np.zeros(400, np.int64)
     )
-    told = write_spill_file(str(tmp_path / "errors.arrow"), set_aside, keys, {})
-    of_groups = SpillIndex([SpillFile.of(str(tmp_path / "errors.arrow"), told)])
+    entry = write_spill_file(str(tmp_path / "errors.arrow"), set_aside, keys, {})
+    of_groups = SpillIndex([SpillFile.of(str(tmp_path / "errors.arrow"), entry)])
     counted, all_pieces = ClassCounts(), SpillIndex(pieces)
     for bucket in range(1 << bits):
         counted.combine(count_bucket(all_pieces.holding([bucket]), of_groups.holding([bucket])))
@@ -94,7 +95,7 @@ def test_classes_are_those_of_the_whole(tmp_path: Path, seed: int, bits: int) ->
     labels, classes = class_labels(table, OTHERS, (whole.labels, len(whole.sizes)))
     sizes = np.bincount(labels, minlength=classes)
     assert counted.all_sizes == dict(
-        zip(*(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True)
+        zip(*(array.tolist() for array in np.unique(sizes, return_counts=True)), strict=True)
     )
     assert counted.largest_error == pytest.approx(
         np.bincount(whole.labels, errors).max(), rel=1e-14
@@ -113,11 +114,11 @@ def test_values_are_counted_bucket_by_bucket(tmp_path: Path, name: str) -> None:
     table = random_table(5)
     pa.parquet.write_table(table, tmp_path / "out.parquet")
     source = Source.of(tmp_path / "out.parquet")
-    told = [
+    results = [
         values_chunk(source, first, count, name, 2, str(tmp_path), 0)
         for first, count in source.chunks(170)
     ]
-    pieces = SpillIndex([SpillFile.of(each["path"], each) for each in told])
+    pieces = SpillIndex([SpillFile.of(result["path"], result) for result in results])
     counts = [count_values(pieces.holding([bucket])) for bucket in range(4)]
     look = profile_column(
         nw.from_native(
@@ -129,12 +130,12 @@ def test_values_are_counted_bucket_by_bucket(tmp_path: Path, name: str) -> None:
     if name != "b":  # numbers in text are counted by value there
         assert tuple(map(sum, zip(*counts, strict=True))) == (look.distinct, look.single)
     else:
-        assert sum(each[0] for each in counts) == 4
+        assert sum(row[0] for row in counts) == 4
 
 
 def test_hashes_that_share_one_lane_are_not_equal() -> None:
     """Both halves of a hash count: else it would be one of 64 bits."""
     pairs = np.array([[1, 1], [1, 2], [2, 2], [1, 1], [2, 2], [2, 1]], np.uint64)
     order, starts = runs_of(pairs)
-    runs = [pairs[each].tolist() for each in np.split(order, starts[1:])]
+    runs = [pairs[part].tolist() for part in np.split(order, starts[1:])]
     assert runs == [[[1, 1], [1, 1]], [[1, 2]], [[2, 1]], [[2, 2], [2, 2]]]

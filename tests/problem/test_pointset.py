@@ -75,16 +75,16 @@ class Checked:
     def nearest(self) -> None:
         query, q = random_query(self.rng, self.points)
         m = len(self.remaining) if self.rng.random() < 0.1 else self.random_size()
-        found = self.pointset.nearest(query, m)
-        assert found.dtype == np.int64
-        assert found.tolist() == plain.nearest(self.points, self.remaining, q, m)
+        result = self.pointset.nearest(query, m)
+        assert result.dtype == np.int64
+        assert result.tolist() == plain.nearest(self.points, self.remaining, q, m)
 
     def nearest_to_any(self) -> None:
         records = self.random_records(list(range(len(self.points))))
         taken = plain.without(records, self.remaining)
         records = taken or records  # mostly as a heuristic asks: around records that have left
-        found = self.pointset.nearest_to_any(np.array(records, dtype=np.int64))
-        assert found == plain.nearest_to_any(self.points, self.remaining, records)
+        result = self.pointset.nearest_to_any(np.array(records, dtype=np.int64))
+        assert result == plain.nearest_to_any(self.points, self.remaining, records)
 
     def too_many(self) -> None:
         query, _ = random_query(self.rng, self.points)

@@ -22,9 +22,9 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, Any]) -> None:
-    rng = np.random.default_rng(sum(map(ord, str(asked))))
+@pytest.mark.parametrize("guarantee", ASKED, ids=str)
+def test_groups_of_a_part_are_judged_against_the_whole_table(guarantee: dict[str, Any]) -> None:
+    rng = np.random.default_rng(sum(map(ord, str(guarantee))))
     verdicts, differs = set(), 0
     for _ in range(120):
         n = int(rng.integers(6, 50))
@@ -34,7 +34,7 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
             rng.normal(size=(n, 2)),
             2,
             confidential=attributes,
-            accept=Guarantees.of(**asked).accept(attributes),
+            accept=Guarantees.of(**guarantee).accept(attributes),
         )
         records = rng.permutation(n)[: int(rng.integers(2, n + 1))]
         part = whole.part(records)
@@ -42,7 +42,7 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
         members = records[group].tolist()
         expected = all(
             promised.is_kept(
-                column.values.tolist(), members, nominal=column.kind is Kind.NOMINAL, **asked
+                column.values.tolist(), members, nominal=column.kind is Kind.NOMINAL, **guarantee
             )
             for column in attributes
         )
@@ -54,12 +54,12 @@ def test_groups_of_a_part_are_judged_against_the_whole_table(asked: dict[str, An
         twice = part.part(np.arange(len(records))[::-1])
         assert twice.accept is not None
         assert twice.accept(len(records) - 1 - group) == expected
-        alone = Guarantees.of(**asked).accept(part.confidential)
+        alone = Guarantees.of(**guarantee).accept(part.confidential)
         assert alone is not None
         verdicts.add(expected)
         differs += alone(group) != expected
     assert verdicts == {True, False}
-    assert (differs > 0) == ("t" in asked), "only t looks beyond the group"
+    assert (differs > 0) == ("t" in guarantee), "only t looks beyond the group"
 
 
 def test_a_part_has_its_own_records_and_nothing_of_the_whole_changes() -> None:

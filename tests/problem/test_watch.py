@@ -13,7 +13,7 @@ from microagg.problem.watch import StopSearch, Watch, handle_interrupt
 
 
 def passes(watch: Watch, checkpoints: int = 10) -> int:
-    """How many checkpoints a search gets through before it has to end."""
+    """Count the checkpoints that a search gets through before it has to end."""
     for done in range(checkpoints):
         if watch.checkpoint(done, checkpoints):
             return done + 1
@@ -85,14 +85,14 @@ def test_checkpoints_after_the_end_do_not_count() -> None:
 
 
 def test_stages_share_one_bar() -> None:
-    told: list[tuple[int, int]] = []
-    watch = Watch(lambda done, total: told.append((done, total)), 200)
+    calls: list[tuple[int, int]] = []
+    watch = Watch(lambda done, total: calls.append((done, total)), 200)
     watch.stage(0.0, 0.25)
     watch.tell(1, 2)
     watch.stage(0.25, 1.0)
     watch.checkpoint(2, 3)
     watch.tell(1, 3)
-    assert told == [(25, 200), (150, 200), (150, 200)]
+    assert calls == [(25, 200), (150, 200), (150, 200)]
 
 
 class Listener:

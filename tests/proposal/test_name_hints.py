@@ -1,4 +1,4 @@
-"""What names of columns say, in several languages."""
+"""Hints that names of columns give, in several languages."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def test_numbers_of_persons(name: str) -> None:
     ],
 )
 def test_what_names_nobody(name: str) -> None:
-    said = hint_of_name(name)
-    assert not said & {NameHint.CONTACT, NameHint.IDENTITY, NameHint.UNIT, NameHint.WEIGHT}
+    hints = hint_of_name(name)
+    assert not hints & {NameHint.CONTACT, NameHint.IDENTITY, NameHint.UNIT, NameHint.WEIGHT}
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_what_is_said_about_units(name: str) -> None:
     ],
 )
 def test_weights(name: str, weight: bool, bare: bool) -> None:
-    said = hint_of_name(name)
-    assert (NameHint.WEIGHT in said, NameHint.BARE_WEIGHT in said) == (weight, bare)
+    hints = hint_of_name(name)
+    assert (NameHint.WEIGHT in hints, NameHint.BARE_WEIGHT in hints) == (weight, bare)
 
 
 @pytest.mark.parametrize(

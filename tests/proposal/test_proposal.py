@@ -29,8 +29,8 @@ LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 def words(different: int) -> list[str]:
     """Made-up words, so many different ones; as names they repeat."""
-    own = ["".join(RNG.choice(LETTERS, 7)).title() for _ in range(different)]
-    return [own[i] for i in RNG.integers(0, different, N)]
+    pool = ["".join(RNG.choice(LETTERS, 7)).title() for _ in range(different)]
+    return [pool[i] for i in RNG.integers(0, different, N)]
 
 
 def numbers(least: int, most: int) -> list[int]:
@@ -153,13 +153,13 @@ def test_what_names_somebody_is_never_published(language: str, tmp_path: Path) -
         propose_for_file(tmp_path / "in.csv"),
     ):
         for name, what in HEADERS[language].items():
-            asked = name == "V5"  # whole numbers that nearly all differ, and no name that says so
-            assert proposal.roles[name] == ("quasi" if asked else "identifier"), (
+            unclear = name == "V5"  # whole numbers that nearly all differ, and no name that says so
+            assert proposal.roles[name] == ("quasi" if unclear else "identifier"), (
                 name,
                 what,
                 proposal.reasons[name],
             )
-            assert (name in asked_about(proposal, "amounts")) is asked
+            assert (name in asked_about(proposal, "amounts")) is unclear
         assert {name: proposal.roles[name] for name in OTHERS} == {
             "age": "quasi",
             "Einkommen": "confidential",
@@ -169,7 +169,10 @@ def test_what_names_somebody_is_never_published(language: str, tmp_path: Path) -
 
 def asked_about(proposal: Proposal, about: str) -> tuple[str, ...]:
     return tuple(
-        name for each in proposal.questions if each.about == about for name in each.columns
+        name
+        for question in proposal.questions
+        if question.about == about
+        for name in question.columns
     )
 
 
@@ -342,14 +345,14 @@ def one(name: str, **facts: Any) -> tuple[str, tuple[str, ...]]:
         },
     )
     proposal = proposal_from([look])
-    return proposal.roles[name], tuple(each.about for each in proposal.questions)
+    return proposal.roles[name], tuple(question.about for question in proposal.questions)
 
 
 TEXT = {"kind": Kind.NOMINAL, "text": True, "whole": False}
 
 
 @pytest.mark.parametrize(
-    ("name", "facts", "role", "asked"),
+    ("name", "facts", "role", "questions"),
     [
         ("x", {}, "quasi", ()),
         ("x", {"distinct": 12}, "quasi", ("codes",)),
@@ -399,8 +402,8 @@ TEXT = {"kind": Kind.NOMINAL, "text": True, "whole": False}
         ("passport_expiry", {"dates": True, "whole": False}, "quasi", ()),
     ],
 )
-def test_rules(name: str, facts: dict[str, Any], role: str, asked: tuple[str, ...]) -> None:
-    assert one(name, **facts) == (role, asked)
+def test_rules(name: str, facts: dict[str, Any], role: str, questions: tuple[str, ...]) -> None:
+    assert one(name, **facts) == (role, questions)
 
 
 def test_there_is_one_weight_and_one_unit() -> None:
@@ -418,7 +421,7 @@ def test_there_is_one_weight_and_one_unit() -> None:
     ]
     proposal = proposal_from(looks)
     assert list(proposal.roles.values()) == ["weight", "identifier", "unit", "identifier"]
-    assert [each.about for each in proposal.questions] == ["second weight", "second unit"]
+    assert [question.about for question in proposal.questions] == ["second weight", "second unit"]
 
 
 # what a proposal is
@@ -477,10 +480,10 @@ def test_what_is_asked_about_and_used_is_settled(tmp_path: Path) -> None:
     path.write_text(
         "sex,kind,wage,size\n" + "".join(f"{i % 2},{i % 4},{i % 3},{i / 7}\n" for i in range(40))
     )
-    given = {"nominal": ["asked"], "quasi": ["sex", "size"], "confidential": ["wage"]}
-    assert settled(given, path, {})["nominal"] == ["sex", "wage"]
-    assert settled({**given, "ordinal": ["sex"]}, path, {})["nominal"] == ["wage"]
-    assert settled({**given, "nominal": ["size"]}, path, {})["nominal"] == ["size"]
+    settings = {"nominal": ["asked"], "quasi": ["sex", "size"], "confidential": ["wage"]}
+    assert settled(settings, path, {})["nominal"] == ["sex", "wage"]
+    assert settled({**settings, "ordinal": ["sex"]}, path, {})["nominal"] == ["wage"]
+    assert settled({**settings, "nominal": ["size"]}, path, {})["nominal"] == ["size"]
 
 
 def test_it_prints_itself() -> None:

@@ -20,7 +20,7 @@ def test_named_markers_are_missing_and_kept(tmp_path: Path) -> None:
         propose_for_file(tmp_path / "in.csv", na=["k.A.", "-9"]),
     ):
         assert proposal.kinds["height"] == "numeric"
-        assert [each.distinct for each in proposal.columns] == [3, 4]
+        assert [column.distinct for column in proposal.columns] == [3, 4]
         assert proposal.settings(5)["na"] == ["k.A.", "-9"]
         assert proposal.command("a.csv", "b.csv", 5).endswith("--na=k.A.,-9")
         path = tmp_path / "settings.toml"

@@ -23,7 +23,7 @@ RNG = np.random.default_rng(31)
 
 
 def asked_about(proposal: Proposal, name: str) -> list[str]:
-    return [each.about for each in proposal.questions if name in each.columns]
+    return [question.about for question in proposal.questions if name in question.columns]
 
 
 BODIES = {
@@ -72,7 +72,7 @@ MEMBERS = [f"{'ABCM'[i % 4]}{i * 37:06d}" for i in range(60)]
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "role", "asked"),
+    ("name", "values", "role", "questions"),
     [
         ("db030", HOUSEHOLDS, "unit", []),
         ("IDunit", HOUSEHOLDS, "unit", []),
@@ -97,10 +97,10 @@ MEMBERS = [f"{'ABCM'[i % 4]}{i * 37:06d}" for i in range(60)]
     ],
 )
 def test_numbers_of_persons_and_companies_that_repeat(
-    name: str, values: object, role: str, asked: list[str]
+    name: str, values: object, role: str, questions: list[str]
 ) -> None:
     proposal = ma.propose(pa.table({name: values, "height": RNG.normal(170, 9, N).round(1)}))
-    assert (proposal.roles[name], asked_about(proposal, name)) == (role, asked)
+    assert (proposal.roles[name], asked_about(proposal, name)) == (role, questions)
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def items(number: int) -> pa.Table:
 
 
 def test_up_to_thirty_columns_are_asked_about_one_by_one() -> None:
-    asked = tomllib.loads(ma.propose(items(MOST_COLUMNS)).to_toml())[DECIDE]["codes"]
-    assert asked == {f"q{i}": DECIDE for i in range(MOST_COLUMNS)}
+    codes = tomllib.loads(ma.propose(items(MOST_COLUMNS)).to_toml())[DECIDE]["codes"]
+    assert codes == {f"q{i}": DECIDE for i in range(MOST_COLUMNS)}
 
 
 def test_more_are_asked_about_once(tmp_path: Path) -> None:

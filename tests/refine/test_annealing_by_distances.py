@@ -49,7 +49,7 @@ def region_of(seed: int, n: int = 60) -> tuple[RegionByDistances, SlowTrials]:
 
 
 def compare(seed: int) -> bool:
-    """Whether a region was compared to its end: a trial that rounding decides ends the
+    """Return True if a region was compared to its end: a trial that rounding decides ends the
     comparison.
     """
     region, slow = region_of(seed)

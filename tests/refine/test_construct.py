@@ -68,12 +68,12 @@ def test_blocks_grow_with_k() -> None:
 
 def test_many_records_are_cut_by_themselves() -> None:
     points = np.random.default_rng(0).normal(size=(5000, 2))
-    problem, told = Problem.of(points, 3), []
-    labels = block_groups(problem, progress=lambda done, total: told.append((done, total)))
+    problem, calls = Problem.of(points, 3), []
+    labels = block_groups(problem, progress=lambda done, total: calls.append((done, total)))
     assert labels.tolist() == block_groups(problem, block=construct.BLOCK).tolist()
-    assert len(told) == 8
-    assert told == sorted(told)
-    assert told[-1][0] <= told[-1][1] == 5000
+    assert len(calls) == 8
+    assert calls == sorted(calls)
+    assert calls[-1][0] <= calls[-1][1] == 5000
 
 
 def test_progress_can_cancel() -> None:

@@ -122,9 +122,9 @@ def test_tiny_problems_are_solved() -> None:
         )
         check(labels, k)
         best = optimum(points, k, np.ones(len(points)))
-        found = plain.sse(points, labels)
-        assert found >= best * (1.0 - 1e-9) - 1e-12
-        if found > best * (1.0 + 1e-9) + 1e-12:
+        loss = plain.sse(points, labels)
+        assert loss >= best * (1.0 - 1e-9) - 1e-12
+        if loss > best * (1.0 + 1e-9) + 1e-12:
             missed.append(seed)
     assert len(missed) <= 3, missed
 
@@ -141,8 +141,8 @@ def test_weights_decide() -> None:
         assert weighted_sse(points, labels, weights) <= best * (1.0 + 1e-9) + 1e-12, seed
 
 
-def promise_on(values: np.ndarray, **asked: Any) -> AcceptanceTest:
-    accept = Guarantees.of(**asked).accept(
+def promise_on(values: np.ndarray, **guarantee: Any) -> AcceptanceTest:
+    accept = Guarantees.of(**guarantee).accept(
         (Attribute("ill", Kind.NOMINAL, values.astype(np.int64)),)
     )
     assert accept is not None
@@ -151,9 +151,9 @@ def promise_on(values: np.ndarray, **asked: Any) -> AcceptanceTest:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asked", [{"l": 2}, {"t": 0.4}, {"l": 2, "diversity": "recursive", "c": 2.5}], ids=str
+    "guarantee", [{"l": 2}, {"t": 0.4}, {"l": 2, "diversity": "recursive", "c": 2.5}], ids=str
 )
-def test_only_accepted_groups(asked: dict[str, Any]) -> None:
+def test_only_accepted_groups(guarantee: dict[str, Any]) -> None:
     tried = 0
     for seed in range(40):
         points, k = tiny_problem(seed)
@@ -161,12 +161,12 @@ def test_only_accepted_groups(asked: dict[str, Any]) -> None:
         values = np.random.default_rng(seed).integers(0, 2, len(points))
 
         def allowed(records: list[int], values: np.ndarray = values) -> bool:
-            return promised.is_kept(values.tolist(), records, nominal=True, **asked)
+            return promised.is_kept(values.tolist(), records, nominal=True, **guarantee)
 
         if not all(allowed(np.flatnonzero(start == g).tolist()) for g in range(start.max() + 1)):
             continue
         tried += len(points) >= 2 * k
-        problem = Problem.of(points, k, accept=promise_on(values, **asked), threads=1)
+        problem = Problem.of(points, k, accept=promise_on(values, **guarantee), threads=1)
         labels = anneal(problem, start, steps=2000, rng=seeded(seed))
         check(labels, k)
         assert all(allowed(np.flatnonzero(labels == g).tolist()) for g in range(labels.max() + 1))
@@ -213,10 +213,10 @@ def test_a_stopped_run_can_be_repeated(
     def run(watch: Watch) -> np.ndarray:
         return anneal(problem, start, steps=6000, rng=seeded(9), watch=watch, schedule=schedule)
 
-    told: list[int] = []
-    whole = Watch(lambda done, total: told.append(done))
+    calls: list[int] = []
+    whole = Watch(lambda done, total: calls.append(done))
     best = run(whole)
-    assert told == sorted(told)
+    assert calls == sorted(calls)
     assert whole.passed > 4
     assert whole.stopped is None
     first, again = Watch(stop_after=3), Watch(stop_after=3)
@@ -371,11 +371,11 @@ def test_nothing_is_searched_where_every_group_is_of_equal_records(
 def test_a_search_ends_when_nothing_is_left_to_gain() -> None:
     points = np.repeat([[0.0, 0.0], [5.0, 1.0]], 4, axis=0)
     watch = Watch()
-    found = anneal(
+    labels = anneal(
         Problem.of(points, 4),
         np.array([0, 0, 0, 1, 0, 1, 1, 1], np.int32),
         steps=10**9,
         rng=seeded(1),
         watch=watch,
     )
-    assert found.tolist() == [0] * 4 + [1] * 4
+    assert labels.tolist() == [0] * 4 + [1] * 4

@@ -107,9 +107,9 @@ def merged_by_hand(problem: Problem, labels: np.ndarray) -> list[set[int]]:
 
     waiting = [wish(a) for a in members if lacking(members[a]) > 0.0]
     while waiting and len(members) > 1:
-        waiting.sort(key=lambda each: (each[0], each[1]))
-        _, a, own, b, theirs = waiting.pop(0)
-        if a not in members or version[a] != own:
+        waiting.sort(key=lambda entry: (entry[0], entry[1]))
+        _, a, version_a, b, theirs = waiting.pop(0)
+        if a not in members or version[a] != version_a:
             continue
         if b in members and version[b] == theirs:
             kept, gone = sorted((a, b))
@@ -122,15 +122,17 @@ def merged_by_hand(problem: Problem, labels: np.ndarray) -> list[set[int]]:
     return [set(records.tolist()) for records in members.values()]
 
 
-@pytest.mark.parametrize("asked", [*ASKED, {"l": 2, "diversity": "recursive", "c": 1.5}], ids=str)
+@pytest.mark.parametrize(
+    "guarantee", [*ASKED, {"l": 2, "diversity": "recursive", "c": 1.5}], ids=str
+)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_cheapest_wish_for_what_is_lacking_comes_first(asked: dict, seed: int) -> None:
+def test_the_cheapest_wish_for_what_is_lacking_comes_first(guarantee: dict, seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.lognormal(0.0, 1.0, (44, 2))
     ill = Attribute("ill", Kind.NOMINAL, (points[:, 0] * 3).astype(np.int64) % 5)
     wage = Attribute("wage", Kind.NUMERIC, np.round(points[:, 1], 1))
-    problem = Problem.of(points, 3, accept=Guarantees.of(**asked).accept((ill, wage)))
+    problem = Problem.of(points, 3, accept=Guarantees.of(**guarantee).accept((ill, wage)))
     before = ma.partition(points, 3, "mdav")
     after = repair(problem, before)
-    found = {frozenset(np.flatnonzero(after == g).tolist()) for g in range(int(after.max()) + 1)}
-    assert found == set(map(frozenset, merged_by_hand(problem, before)))
+    merged = {frozenset(np.flatnonzero(after == g).tolist()) for g in range(int(after.max()) + 1)}
+    assert merged == set(map(frozenset, merged_by_hand(problem, before)))

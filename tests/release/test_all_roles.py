@@ -56,8 +56,8 @@ def asked_for(rng: np.random.Generator) -> dict[str, Any]:
 
 def nominal_distance(part: pd.Series, whole: pd.Series) -> float:
     shares, overall = (
-        each.fillna("missing").value_counts(normalize=True)
-        for each in (part.astype(object), whole.astype(object))
+        column.fillna("missing").value_counts(normalize=True)
+        for column in (part.astype(object), whole.astype(object))
     )
     return float((shares.reindex(overall.index, fill_value=0.0) - overall).abs().sum() / 2.0)
 
@@ -70,21 +70,21 @@ def ordered_distance(part: pd.Series, whole: pd.Series) -> float:
     return float(sum(below) / (len(values) - 1))
 
 
-def count_everything(written: pd.DataFrame, before: pd.DataFrame, asked: dict[str, Any]) -> None:
+def count_everything(written: pd.DataFrame, before: pd.DataFrame, settings: dict[str, Any]) -> None:
     """`before` has the rows of the original in the order of the file."""
     key = written[[*QUASI, "region", "w"]].astype(object).where(written.notna(), "missing")
     for _, rows in written.groupby([key[name] for name in key.columns]).groups.items():
         originals, records = before.loc[rows], written.loc[rows]
-        assert len(rows) >= asked["k"]
+        assert len(rows) >= settings["k"]
         units = originals["household"].value_counts()
-        assert len(units) >= asked["k"]
+        assert len(units) >= settings["k"]
         assert units.max() * 2 <= len(rows)
-        if asked["l"]:
-            assert records["ill"].nunique() >= asked["l"]
-            assert records["debt"].nunique() >= asked["l"]
-        if asked["t"]:
-            assert nominal_distance(records["ill"], written["ill"]) <= asked["t"] + 1e-8
-            assert ordered_distance(records["debt"], written["debt"]) <= asked["t"] + 1e-8
+        if settings["l"]:
+            assert records["ill"].nunique() >= settings["l"]
+            assert records["debt"].nunique() >= settings["l"]
+        if settings["t"]:
+            assert nominal_distance(records["ill"], written["ill"]) <= settings["t"] + 1e-8
+            assert ordered_distance(records["debt"], written["debt"]) <= settings["t"] + 1e-8
     assert (written["region"].to_numpy() == before["region"].to_numpy()).all()
     assert set(written["town"]) <= set(before["town"])
 
@@ -96,22 +96,24 @@ def count_everything(written: pd.DataFrame, before: pd.DataFrame, asked: dict[st
 )  # fmt: skip
 def test_what_is_promised_holds_on_the_file(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([16, seed])
-    table, asked = survey(rng), asked_for(rng)
+    table, settings = survey(rng), asked_for(rng)
     roles = {"quasi": QUASI, "confidential": ["ill", "debt"], "keep": "row"}
-    options = {"effort": "quick"} if asked["method"] == "auto" else {}
+    options = {"effort": "quick"} if settings["method"] == "auto" else {}
     target = tmp_path / ("out.csv" if seed % 2 else "out.parquet")
     try:
-        release = ma.anonymize(table, **roles, **asked, **options)
+        release = ma.anonymize(table, **roles, **settings, **options)
     except ma.InputError as refused:
-        told = str(refused)
-        assert any(character.isdigit() for character in told), told
-        assert not any(value in told for value in ("north", "south", "east", "Bonn", "h1", "flu"))
+        message = str(refused)
+        assert any(character.isdigit() for character in message), message
+        assert not any(
+            value in message for value in ("north", "south", "east", "Bonn", "h1", "flu")
+        )
         return
     release.save(target)
     written = pd.read_csv(target) if seed % 2 else pd.read_parquet(target)
     assert "household" not in written
     before = table.set_index("row").loc[written["row"]].reset_index()
-    count_everything(written, before, asked)
+    count_everything(written, before, settings)
     kept = table.set_index("row").loc[np.sort(written["row"])]
     assert (
         not pd.DataFrame({"group": release.labels, "region": kept["region"].to_numpy()})
@@ -120,7 +122,7 @@ def test_what_is_promised_holds_on_the_file(seed: int, tmp_path: Path) -> None:
         .gt(1)
         .any()
     )
-    if asked["precision"] == "full":
+    if settings["precision"] == "full":
         assert written["w"].sum() == pytest.approx(before["w"].sum(), rel=1e-12)
         total = (before["w"] * before["age"]).sum()
         assert (written["w"] * written["age"]).sum() == pytest.approx(total, rel=1e-12)
@@ -132,10 +134,10 @@ def test_most_of_these_tables_can_be_protected() -> None:
     released = 0
     for seed in range(12):
         rng = np.random.default_rng([16, seed])
-        table, asked = survey(rng), asked_for(rng)
-        asked["method"] = "mdav"
+        table, settings = survey(rng), asked_for(rng)
+        settings["method"] = "mdav"
         try:
-            ma.anonymize(table, quasi=QUASI, confidential=["ill", "debt"], keep="row", **asked)
+            ma.anonymize(table, quasi=QUASI, confidential=["ill", "debt"], keep="row", **settings)
             released += 1
         except ma.InputError:
             continue

@@ -26,9 +26,9 @@ def contents(path: Path) -> Iterator[bytes]:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as packed:
             yield from (packed.read(name) for name in packed.namelist())
-    for found in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", raw):
+    for match in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", raw):
         try:
-            yield zlib.decompressobj().decompress(raw[found.start() :])
+            yield zlib.decompressobj().decompress(raw[match.start() :])
         except zlib.error:
             continue
     try:
@@ -60,7 +60,7 @@ def test_no_value_of_the_original_is_in_any_file(tmp_path: Path, ending: str) ->
     }
     missing = pa.array([None if n % 5 == 0 else 777_000 + 13 * n for n in range(40)])
     table = with_labels(table.append_column("wealth", missing), labels)
-    asked = {
+    settings = {
         "quasi": [*tables.QUASI, "wealth"],
         "keep": ["disease"],
         "rest": "drop",
@@ -68,18 +68,18 @@ def test_no_value_of_the_original_is_in_any_file(tmp_path: Path, ending: str) ->
         "seed": 5,
     }
     release = ma.anonymize(
-        table, 5, **asked, kinds={"income": "numeric"}, accept_risk=["true-values"]
+        table, 5, **settings, kinds={"income": "numeric"}, accept_risk=["true-values"]
     )
     release.save(tmp_path / f"out{ending}")
     after = {
         float(value)
-        for name in asked["quasi"]
+        for name in settings["quasi"]
         for value in release.table.column(name).to_pylist()
         if value is not None
     }
     before = {
         float(value)
-        for name in asked["quasi"]
+        for name in settings["quasi"]
         for value in table.column(name).to_pylist()
         if value is not None
     }

@@ -1,4 +1,4 @@
-"""What became of cells, against counting them one by one."""
+"""Changes of cells, against counting them one by one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_gap(word: object) -> bool:
 
 def slow(before: Cells, after: Cells) -> dict[str, tuple[float, float | None, int, int]]:
     """Unchanged in percent, mean absolute change (days, levels), filled, blanked."""
-    found: dict[str, tuple[float, float | None, int, int]] = {}
+    result: dict[str, tuple[float, float | None, int, int]] = {}
     pairs = list(zip(words(before), words(after), strict=True))
     for j, variable in enumerate(before.variables):
         cells = [(old[j], new[j]) for old, new in pairs]
@@ -35,30 +35,30 @@ def slow(before: Cells, after: Cells) -> dict[str, tuple[float, float | None, in
             moves = [abs(new - old) for old, new in values]
         elif variable.kind is Kind.ORDINAL:
             moves = [abs(SCHOOL.index(new) - SCHOOL.index(old)) for old, new in values]
-        found[variable.name] = (
+        result[variable.name] = (
             100 * sum(old == new for old, new in cells) / len(cells),
             math.fsum(moves) / len(moves) if moves else None,
             sum(is_gap(old) and not is_gap(new) for old, new in cells),
             sum(is_gap(new) and not is_gap(old) for old, new in cells),
         )
-    return found
+    return result
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_against_counting_one_by_one(seed: int) -> None:
     before = mixed_cells(seed)
     after = released_cells(before, mixed_groups(seed))
-    found, expected = changes(before, after), slow(before, after)
-    assert list(found) == list(expected) == before.names
+    changed, expected = changes(before, after), slow(before, after)
+    assert list(changed) == list(expected) == before.names
     for name, (unchanged, moved, filled, blanked) in expected.items():
-        change = found[name]
+        change = changed[name]
         assert change.unchanged == pytest.approx(unchanged, abs=1e-12)
         assert (change.filled, change.blanked) == (filled, blanked)
         assert change.moved == (None if moved is None else pytest.approx(moved, rel=1e-12))
-    assert found["income"].filled > 0
-    assert any(change.blanked for change in found.values())
-    assert unchanged_on_average(found) == pytest.approx(
-        sum(each for each, *_ in expected.values()) / len(expected)
+    assert changed["income"].filled > 0
+    assert any(change.blanked for change in changed.values())
+    assert unchanged_on_average(changed) == pytest.approx(
+        sum(percent for percent, *_ in expected.values()) / len(expected)
     )
 
 
@@ -93,10 +93,10 @@ def test_cells_are_compared_by_what_they_stand_for(seed: int) -> None:
 def test_times_are_told_in_the_unit_that_fits() -> None:
     def moved(by: float, unit: str) -> tuple[float | None, str]:
         variable = (Variable("seen", unit=unit),)
-        found = changes(
+        change = changes(
             Cells(variable, np.array([[0.0], [0.0]])), Cells(variable, np.array([[by], [by]]))
         )["seen"]
-        return found.moved, found.unit
+        return change.moved, change.unit
 
     assert moved(3.0, "D") == (3.0, "days")
     assert moved(7_200.0, "s") == (2.0, "hours")
@@ -110,30 +110,32 @@ def test_ranges_and_ancestors() -> None:
     """A range has no distance; a range of one value is that value."""
     ages = Cells.plain(np.array([[30.0], [32.0], [40.0], [40.0]]), ["age"])
     ranges = Variable("age", levels=("30..32", "40"), coarse=True)
-    found = changes(ages, Cells((ranges,), np.array([[0.0], [0.0], [1.0], [1.0]])))["age"]
-    assert (found.unchanged, found.moved) == (50.0, None)
+    change = changes(ages, Cells((ranges,), np.array([[0.0], [0.0], [1.0], [1.0]])))["age"]
+    assert (change.unchanged, change.moved) == (50.0, None)
     towns = Cells(
         (Variable("town", Kind.NOMINAL, ("Pisa", "Rome", None)),),
         np.array([[0.0], [1.0], [1.0], [2.0]]),
     )
     parents = Variable("town", Kind.NOMINAL, ("*", "Italy", "Rome"), coarse=True)
-    found = changes(towns, Cells((parents,), np.array([[1.0], [1.0], [2.0], [0.0]])))["town"]
-    assert (found.unchanged, found.filled) == (25.0, 1)
+    change = changes(towns, Cells((parents,), np.array([[1.0], [1.0], [2.0], [0.0]])))["town"]
+    assert (change.unchanged, change.filled) == (25.0, 1)
 
 
 def test_a_table_without_records() -> None:
-    found = changes(Cells.plain(np.empty((0, 1)), ["age"]), Cells.plain(np.empty((0, 1)), ["age"]))
-    assert (found["age"].unchanged, found["age"].moved) == (100.0, None)
+    changed = changes(
+        Cells.plain(np.empty((0, 1)), ["age"]), Cells.plain(np.empty((0, 1)), ["age"])
+    )
+    assert (changed["age"].unchanged, changed["age"].moved) == (100.0, None)
 
 
 def test_the_words() -> None:
     before = mixed_cells(3)
-    found = changes(before, released_cells(before, mixed_groups(3)))
-    rows = {row[0]: row for row in rows_of_changes(found)}
-    assert rows["income"][4].startswith(f"{found['income'].filled} filled")
+    changed = changes(before, released_cells(before, mixed_groups(3)))
+    rows = {row[0]: row for row in rows_of_changes(changed)}
+    assert rows["income"][4].startswith(f"{changed['income'].filled} filled")
     assert rows["born"][3].endswith(" days")
     assert rows["school"][3].endswith(" levels")
     assert rows["town"][3] == "–"
-    told = sentence_on_changes(found)
-    assert told.startswith(f"{unchanged_on_average(found):.1f} % of the cells")
-    assert f"{sum(change.filled for change in found.values())} gaps were filled" in told
+    text = sentence_on_changes(changed)
+    assert text.startswith(f"{unchanged_on_average(changed):.1f} % of the cells")
+    assert f"{sum(change.filled for change in changed.values())} gaps were filled" in text

@@ -15,7 +15,7 @@ import pytest
 import microagg as ma
 import small_blocks
 import tables
-from beyond import asked, in_passes, table_of
+from beyond import in_passes, settings_for, table_of
 from microagg.files.commit.writing import write_table
 from microagg.release.report.viewing import ReportView
 
@@ -50,7 +50,7 @@ def test_summary_and_plot(release: ma.Release, tmp_path: Path) -> None:
     assert text.splitlines()[0].startswith("40 records in ")
     assert "verdict      Guarantee met, nothing open" in text
     pictures = release.plot("income")
-    assert [each.caption for each in pictures.pictures] == ["income"]
+    assert [picture.caption for picture in pictures.pictures] == ["income"]
     assert pictures._repr_html_().count("<svg") == 1
     assert len(release.plot().pictures) == 2
     path = pictures.save(tmp_path / "p.html")
@@ -93,7 +93,7 @@ def test_a_release_on_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch,
         tmp_path / "in.parquet",
         tmp_path / "out.parquet",
-        **asked("plain", rest="drop"),
+        **settings_for("plain", rest="drop"),
     )
     assert len(release) == 1500
     with pytest.raises(ma.InputError, match="its table is in the file that was written"):
@@ -111,11 +111,11 @@ def test_a_release_on_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_an_unknown_keyword_gets_the_nearest(keyword: str, instead: str) -> None:
-    said = {**SAID, "method": "auto", keyword: 1}
+    settings = {**SAID, "method": "auto", keyword: 1}
     with pytest.raises(
         ma.InputError, match=f"there is no parameter '{keyword}'; it is called '{instead}' here"
     ):
-        ma.anonymize(tables.people(), **said)
+        ma.anonymize(tables.people(), **settings)
 
 
 def test_parameters_of_other_methods_are_still_named_as_such() -> None:
@@ -124,14 +124,14 @@ def test_parameters_of_other_methods_are_still_named_as_such() -> None:
 
 
 def test_a_wide_table_gets_a_short_answer() -> None:
-    wide = pa.table({f"question_{place}": [1, 2, 3] for place in range(400)})
-    for said in (
+    wide = pa.table({f"question_{number}": [1, 2, 3] for number in range(400)})
+    for options in (
         {"quasi": "questoin_17"},
         {"quasi": "question_1"},
         {"quasi": "question_1", "rest": "drop", "kinds": {"age": "nominal"}},
     ):
         with pytest.raises(ma.InputError) as refusal:
-            ma.anonymize(wide, k=3, **said)
+            ma.anonymize(wide, k=3, **options)
         assert len(str(refusal.value)) < 500
     with pytest.raises(ma.InputError, match="nearest names are 'question_17'"):
         ma.anonymize(wide, k=3, quasi="questoin_17")
@@ -141,9 +141,9 @@ def test_a_wide_table_gets_a_short_answer() -> None:
 
 def test_assess_takes_a_release_and_paths(release: ma.Release, tmp_path: Path) -> None:
     people = tables.people(40)
-    found = ma.assess(people, release)
-    assert found.figure("il").value == pytest.approx(release.loss["IL"])
-    assert "information loss: " in repr(found)
+    assessment = ma.assess(people, release)
+    assert assessment.figure("il").value == pytest.approx(release.loss["IL"])
+    assert "information loss: " in repr(assessment)
     for name, table in (("in.csv", people), ("out.csv", release.table)):
         write_table(table, tmp_path / name)
     files = ma.assess(tmp_path / "in.csv", str(tmp_path / "out.csv"), quasi=tables.QUASI)

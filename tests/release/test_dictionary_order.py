@@ -89,8 +89,8 @@ def test_dictionaries_in_files_are_sorted(tmp_path: Path, library: str, suffix: 
     path = tmp_path / f"out.{suffix}"
     ma.anonymize(table, **SETTINGS).save(path)
     for name in ("code", "ill", "area"):
-        found = dictionary_in(path, name)
-        assert found == sorted(found)
+        values = dictionary_in(path, name)
+        assert values == sorted(values)
     assert dictionary_in(path, "ill") == sorted(ILLNESSES)
 
 
@@ -146,13 +146,13 @@ def test_a_value_twice_in_a_dictionary_is_one() -> None:
     column = pa.DictionaryArray.from_arrays(
         pa.array([0, 1, 2, 3, None]), pa.array(["b", "a", "b", None])
     )
-    found = of_used_categories(pa.chunked_array([column])).chunk(0)
-    assert found.dictionary.to_pylist() == ["a", "b"]
-    assert found.indices.to_pylist() == [1, 0, 1, None, None]
+    result = of_used_categories(pa.chunked_array([column])).chunk(0)
+    assert result.dictionary.to_pylist() == ["a", "b"]
+    assert result.indices.to_pylist() == [1, 0, 1, None, None]
 
 
 def test_lists_as_categories_have_an_order_too() -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array([[2], [1], [2]]))
-    found = of_used_categories(pa.chunked_array([column])).chunk(0)
-    assert found.dictionary.to_pylist() == [[1], [2]]
-    assert found.indices.to_pylist() == [1, 0, 1]
+    result = of_used_categories(pa.chunked_array([column])).chunk(0)
+    assert result.dictionary.to_pylist() == [[1], [2]]
+    assert result.indices.to_pylist() == [1, 0, 1]

@@ -35,7 +35,7 @@ def large(records: int = 2 * RUN + 17) -> pa.Table:
     rng = np.random.default_rng(5)
     numbers = rng.integers(0, 1000, records)
     gaps = rng.random(records) < 0.1
-    texts = pa.array([f"t{each % 37}" for each in numbers], pa.string())
+    texts = pa.array([f"t{number % 37}" for number in numbers], pa.string())
     return pa.table(
         {"a": pa.array(numbers, mask=gaps), "b": rng.standard_normal(records), "c": texts}
     )
@@ -101,11 +101,13 @@ def test_hashes_tell_rows_apart_as_values_do() -> None:
             "b": ["x", "x", "x", "x", "x", "x", "xx"],
         }
     )
-    codes = {bytes(each): place for place, each in enumerate(class_hashes(table, ["a", "b"])[::-1])}
+    codes = {
+        bytes(digest): code for code, digest in enumerate(class_hashes(table, ["a", "b"])[::-1])
+    }
     assert len(codes) == 4, "0 and -0 are one, NaN and null too"
-    assert len({bytes(each) for each in row_hashes(table)}) == 6, "to the bit"
+    assert len({bytes(digest) for digest in row_hashes(table)}) == 6, "to the bit"
     empty = pa.table({"a": pa.array(["", None, "a\0", "a"])})
-    assert len({bytes(each) for each in row_hashes(empty)}) == 4
+    assert len({bytes(digest) for digest in row_hashes(empty)}) == 4
     chunked = pa.chunked_array([["b"], ["a", None], []], pa.string())
     assert (
         row_hashes(pa.table({"a": chunked})) == row_hashes(pa.table({"a": ["b", "a", None]}))
@@ -175,5 +177,5 @@ def test_parquet_bytes_follow_from_values_alone(tmp_path: Path) -> None:
     )
     assert (tmp_path / "whole.parquet").read_bytes() == (tmp_path / "chunks.parquet").read_bytes()
     with pyarrow.parquet.ParquetFile(tmp_path / "whole.parquet") as file:
-        sizes = [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)]
+        sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     assert sizes == [RECORDS_IN_A_GROUP, 1000]

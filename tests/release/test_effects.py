@@ -205,14 +205,16 @@ def test_changes_in_percent() -> None:
 
 def test_around_zero_percents_say_nothing() -> None:
     """A mean of up to a thousandth of the standard deviation, of either sign."""
-    at = ColumnEffect("z", "numeric", (9, 9), mean=(0.5, 1.0), total=(5.0, 9.0), spread=(500.0, 1))
-    assert at.mean_change is None
-    assert at.total_change is None
-    assert replace(at, mean=(-0.5, 1.0)).mean_change is None
-    above = replace(at, mean=(-0.51, 1.0))
+    effect = ColumnEffect(
+        "z", "numeric", (9, 9), mean=(0.5, 1.0), total=(5.0, 9.0), spread=(500.0, 1)
+    )
+    assert effect.mean_change is None
+    assert effect.total_change is None
+    assert replace(effect, mean=(-0.5, 1.0)).mean_change is None
+    above = replace(effect, mean=(-0.51, 1.0))
     assert above.mean_change == pytest.approx(100 * 1.51 / 0.51)
     assert above.total_change == 80.0
-    assert replace(at, spread=None).total_change == 80.0
+    assert replace(effect, spread=None).total_change == 80.0
 
 
 @pytest.mark.parametrize(

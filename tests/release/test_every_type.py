@@ -32,8 +32,8 @@ NAMES = {gaps: list(every_type.all_tables(gaps=gaps)) for gaps in (False, True)}
 CASES = [(gaps, name) for gaps, names in NAMES.items() for name in names]
 FEW = [
     case
-    for place, case in enumerate(CASES)
-    if place % 12 == 0 or "decimal256" in case[1] or "object" in case[1] or "view" in case[1]
+    for number, case in enumerate(CASES)
+    if number % 12 == 0 or "decimal256" in case[1] or "object" in case[1] or "view" in case[1]
 ]
 
 
@@ -75,7 +75,7 @@ def categories_of(table: Any, name: str = "x") -> list[Any]:
 
 
 def is_ordered(table: Any, name: str = "x") -> bool:
-    """Whether the type of a column declares an order of its categories."""
+    """Return True if the type of a column declares an order of its categories."""
     if isinstance(table, pd.DataFrame):
         return bool(getattr(table[name].dtype, "ordered", False))
     if isinstance(table, pl.DataFrame):
@@ -90,7 +90,7 @@ def holds(name: str, role: str, folder: Path, *, gaps: bool) -> None:
     if role != "exact":  # whole numbers and Decimals have no exact means
         assert type_of(release.table) == type_of(table)
     before, after = categories_of(table), categories_of(release.table)
-    expected = [each for each in before if each in after]
+    expected = [value for value in before if value in after]
     assert after == (expected if is_ordered(table) else sorted(expected))
     if isinstance(table, pd.DataFrame):
         assert release.table.index.equals(table.index)
@@ -147,5 +147,5 @@ def test_all_types_are_released_and_repeated(suffix: str, tmp_path: Path, *, gap
 def test_a_lone_column_with_gaps_loses_no_record(values: list[Any], tmp_path: Path) -> None:
     """An empty line is no record to most readers, so a gap is written in quotes."""
     release = ma.anonymize(pa.table({"x": values}), 3, ["x"], method="mdav", seed=1)
-    told = pd.read_csv(release.save(tmp_path / "out.csv")[0])
-    assert (len(told), told["x"].isna().tolist().count(True)) == (6, 3)
+    frame = pd.read_csv(release.save(tmp_path / "out.csv")[0])
+    assert (len(frame), frame["x"].isna().tolist().count(True)) == (6, 3)

@@ -30,7 +30,7 @@ COMPLETE = [0, 3, 4, 5, 7]
 
 
 def classes(table: Any, names: list[str]) -> Counter[tuple[Any, ...]]:
-    """How many records share their values, what is missing being one."""
+    """Count how many records share their values, what is missing being one."""
     arrow = (
         table
         if isinstance(table, pa.Table)
@@ -104,16 +104,16 @@ def test_as_many_codes_as_there_are(method: str) -> None:
         seed=1,
         **params,
     )
-    told = release.table.column("x").to_pylist()
-    assert min(Counter(told).values()) >= 3
+    values = release.table.column("x").to_pylist()
+    assert min(Counter(values).values()) >= 3
     for group in range(int(release.labels.max()) + 1):
         rows = np.flatnonzero(release.labels == group)
         known = cells[rows][cells[rows] < 1000]
         if len(known) == len(rows) or (2 * len(known) > len(rows) and len(known) >= 3):
-            assert told[rows[0]] == round(float(known.mean()))
+            assert values[rows[0]] == round(float(known.mean()))
         else:
             often = Counter(cells[rows][cells[rows] >= 1000].tolist())
-            assert often[told[rows[0]]] == max(often.values())
+            assert often[values[rows[0]]] == max(often.values())
 
 
 @pytest.mark.parametrize("how", [{"ordinal": ["x"]}, {"nominal": ["x"]}])
@@ -121,9 +121,9 @@ def test_as_many_codes_as_there_are(method: str) -> None:
 def test_a_level_for_each_record(how: dict[str, Any], n: int) -> None:
     table = pa.table({"x": [f"level {i:03d}" for i in range(n)]})
     release = ma.anonymize(table, 3, ["x"], method="mdav", seed=1, accept_risk="true-values", **how)
-    told = release.table.column("x").to_pylist()
-    assert set(told) <= set(table.column("x").to_pylist())
-    assert min(Counter(told).values()) >= 3
+    cells = release.table.column("x").to_pylist()
+    assert set(cells) <= set(table.column("x").to_pylist())
+    assert min(Counter(cells).values()) >= 3
 
 
 @pytest.mark.parametrize("library", TABLES)
@@ -171,25 +171,25 @@ def written(path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("said", SAID)
-def test_repeated_to_the_byte_on_any_number_of_threads(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", SAID)
+def test_repeated_to_the_byte_on_any_number_of_threads(case: str, tmp_path: Path) -> None:
     source, target = written(tmp_path / "in.csv"), tmp_path / "out.csv"
     quasi = ["age", "town", "grade", "code", "born"]
-    asked = {
+    arguments = {
         "k": 3,
         "quasi": quasi,
         "effort": "quick",
         "seed": 5,
         "accept_risk": ["true-values", "full-precision"],
     }
-    settings = Settings.of(**asked, **SAID[said])
+    settings = Settings.of(**arguments, **SAID[case])
     anonymize_file(source, target, settings=settings, threads=1)
     repeat_file(f"{target}.internal.json", source, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == target.read_bytes()
     turned = {
         name: dict(reversed(value.items())) if isinstance(value, dict) else value
-        for name, value in SAID[said].items()
+        for name, value in SAID[case].items()
     }
-    other = Settings.of(**{**asked, "quasi": quasi[::-1]}, **turned)
+    other = Settings.of(**{**arguments, "quasi": quasi[::-1]}, **turned)
     anonymize_file(source, tmp_path / "other.csv", settings=other, threads=2)
     assert (tmp_path / "other.csv").read_bytes() == target.read_bytes()

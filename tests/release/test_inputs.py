@@ -34,10 +34,10 @@ def test_paths_and_open_files(tmp_path: Path, ending: str, how: str) -> None:
         path.read_bytes() if ending != ".tsv" else path.read_bytes().replace(b"\t", b",")
     )
     with path.open("rb") as file:
-        given: Any = {"path": path, "text path": str(path), "open file": file, "bytes": content}[
+        source: Any = {"path": path, "text path": str(path), "open file": file, "bytes": content}[
             how
         ]
-        release = ma.anonymize(given, **SAID, keep="town")
+        release = ma.anonymize(source, **SAID, keep="town")
     assert release.table.column("age").to_pylist() == EXPECTED
     assert release.manifest["input"]["file"].endswith(ending) or how == "bytes"
 
@@ -75,13 +75,13 @@ def test_anonymize_file_takes_open_files_and_refuses_others_in_a_sentence(tmp_pa
 
 
 def test_other_containers_come_back_as_what_they_were() -> None:
-    said = {**SAID, "keep": "town"}
-    columns = ma.anonymize(TABLE.to_pydict(), **said).table
+    settings = {**SAID, "keep": "town"}
+    columns = ma.anonymize(TABLE.to_pydict(), **settings).table
     assert columns == {"age": EXPECTED, "town": ["A", "B"] * 12}
-    batch = ma.anonymize(TABLE.to_batches()[0], **said).table
+    batch = ma.anonymize(TABLE.to_batches()[0], **settings).table
     assert isinstance(batch, pa.RecordBatch)
     assert batch.column("age").to_pylist() == EXPECTED
-    index = [f"r{place}" for place in range(24)]
+    index = [f"r{number}" for number in range(24)]
     series = ma.anonymize(pd.Series(AGES, index=index, name="age"), **SAID).table
     pd.testing.assert_series_equal(series, pd.Series(EXPECTED, index=index, name="age"))
     unnamed = ma.anonymize(pd.Series(AGES), **{**SAID, "quasi": 0}).table

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def found(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
+def count_outcomes(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = run(
         HERE / "killing.py",
@@ -50,7 +50,7 @@ def found(folder: Path, ending: str, what: str, count: int) -> dict[str, int]:
 def test_a_kill_leaves_the_old_release_or_the_new_one(
     tmp_path: Path, ending: str, count: int
 ) -> None:
-    kills = found(tmp_path, ending, "kills", count)
+    kills = count_outcomes(tmp_path, ending, "kills", count)
     assert kills["mixed"] == 0, kills
     assert kills["left over"] == 0, kills
     assert kills["old"] > 0, kills
@@ -60,7 +60,7 @@ def test_a_kill_leaves_the_old_release_or_the_new_one(
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.nightly)])
 def test_two_processes_that_save_to_one_place(tmp_path: Path, count: int) -> None:
-    races = found(tmp_path, ".csv", "races", count)
+    races = count_outcomes(tmp_path, ".csv", "races", count)
     assert races["mixed"] == races["failed"] == races["left over"] == 0, races
 
 

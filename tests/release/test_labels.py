@@ -72,11 +72,11 @@ def test_labels_tell_kinds_and_atoms() -> None:
     assert all(value is None or value == -9 or 1000 <= value < 5000 for value in released), (
         "no mean with a code in it"
     )
-    told = " ".join(release.notes)
-    assert "sex and ill: taken for nominal" in told
-    assert "education: taken for ordinal" in told
-    assert "wage: codes that the file declares missing are kept, and no mean includes them" in told
-    assert "-9" not in told
+    notes = " ".join(release.notes)
+    assert "sex and ill: taken for nominal" in notes
+    assert "education: taken for ordinal" in notes
+    assert "wage: codes that the file declares missing are kept, and no mean includes them" in notes
+    assert "-9" not in notes
 
 
 def test_what_somebody_says_wins() -> None:
@@ -170,12 +170,12 @@ def test_spss_to_stata_for_another_reader(tmp_path: Path) -> None:
     write_table(survey(), tmp_path / "in.sav")
     anonymize_file(tmp_path / "in.sav", tmp_path / "out.dta", 3, **SETTINGS)
     cells, about = labelled.with_pyreadstat(tmp_path / "out.dta")
-    given = labels_in(survey())
-    assert about.column_names_to_labels == {name: labels.label for name, labels in given.items()}
+    original = labels_in(survey())
+    assert about.column_names_to_labels == {name: labels.label for name, labels in original.items()}
     for name in ("sex", "education", "wage", "ill"):
         codes = set(cells[name]) - {None}
         held = about.variable_value_labels[name]
-        had = {"a": "refused"} if name == "wage" else given[name].values
+        had = {"a": "refused"} if name == "wage" else original[name].values
         assert {code: held[code] for code in codes if code in had} == {
             code: had[code] for code in codes if code in had
         }
@@ -198,7 +198,7 @@ def test_all_commands_agree(tmp_path: Path) -> None:
         "ill": "nominal",
     }
     assert not set(proposal.asked) & {"sex", "education"}, "what labels tell is not asked"
-    found = ma.check(table, ["sex"], 2, confidential=["wage"], l=2)
+    result = ma.check(table, ["sex"], 2, confidential=["wage"], l=2)
     plain = ma.check(
         survey()
         .replace_schema_metadata(None)
@@ -209,7 +209,7 @@ def test_all_commands_agree(tmp_path: Path) -> None:
         l=2,
         special={"wage": [-9]},
     )
-    assert found.findings[0].worst == plain.findings[0].worst
+    assert result.findings[0].worst == plain.findings[0].worst
     release = anonymize_file(source, tmp_path / "out.sav", 3, **SETTINGS, keep_order=True)
     measured = assess_files(source, tmp_path / "out.sav", quasi=QUASI, confidential=["ill"], k=3)
     assert measured.figure("il").value == pytest.approx(release.loss["IL"])

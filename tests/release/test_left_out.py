@@ -79,10 +79,10 @@ def test_what_is_left_out_in_each_round_is_added_up(
         60,
     )
     assert manifest["strata"]["strata"] == 1
-    told = [note for note in release.notes if "left out, because" in note]
-    assert len(told) == 2
-    assert any("4 records were" in note for note in told)
-    assert any("60 records in 2 strata" in note for note in told)
+    notes = [note for note in release.notes if "left out, because" in note]
+    assert len(notes) == 2
+    assert any("4 records were" in note for note in notes)
+    assert any("60 records in 2 strata" in note for note in notes)
     rows = pa.parquet.read_table(tmp_path / f"{way}.parquet")
     assert set(rows.column("area").to_pylist()) == {"C"}
     assert ma.check(rows, ["age", "pay", "area"], k=4, confidential=["ill", "habit"], t=0.36).holds

@@ -19,58 +19,58 @@ RECORDS = 40
 PLACES = ("kept text", "categories", "released mode", "name of a column", "last record")
 
 
-def table_with(place: str) -> pa.Table:
+def table_with(where: str) -> pa.Table:
     towns = ["Kolno", "Ulm"] * (RECORDS // 2)
     name = "town"
-    if place == "last record":
+    if where == "last record":
         towns[-1] = "Łódź"
-    elif place == "name of a column":
+    elif where == "name of a column":
         name = "Łódź"
     else:
         towns = ["Łódź" if town == "Ulm" else town for town in towns]
-    column = pa.array(towns).dictionary_encode() if place == "categories" else pa.array(towns)
-    return pa.table({"age": [20 + each % 7 for each in range(RECORDS)], name: column})
+    column = pa.array(towns).dictionary_encode() if where == "categories" else pa.array(towns)
+    return pa.table({"age": [20 + number % 7 for number in range(RECORDS)], name: column})
 
 
-def settings_for(place: str) -> dict[str, Any]:
+def settings_for(where: str) -> dict[str, Any]:
     shown = (
         {"quasi": ["age", "town"]}
-        if place == "released mode"
+        if where == "released mode"
         else {"quasi": ["age"], "rest": "keep"}
     )
     return {"k": 4, "seed": 1, "effort": "quick", **shown}
 
 
-def refused(error: Exception, place: str, encoding: str) -> None:
+def refused(error: Exception, where: str, encoding: str) -> None:
     """The sentence, and nothing of the data in what a user could see."""
     shown = "".join(traceback.format_exception(error))
-    if place != "name of a column":
+    if where != "name of a column":
         assert str(error).startswith(f"column 'town' has letters that {encoding} does not have")
         assert not set("Łź") & set(shown), "neither the letter nor the value is shown"
     assert f"letters that {encoding} does not have" in str(error)
     assert "utf-8" in str(error), "says what to do"
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_saved_from_memory(tmp_path: Path, place: str, encoding: str) -> None:
-    release = ma.anonymize(table_with(place), **settings_for(place))
+def test_saved_from_memory(tmp_path: Path, where: str, encoding: str) -> None:
+    release = ma.anonymize(table_with(where), **settings_for(where))
     with pytest.raises(ma.InputError) as refusal:
         release.save(tmp_path / "out.csv", encoding=encoding)
-    refused(refusal.value, place, encoding)
+    refused(refusal.value, where, encoding)
     assert list(tmp_path.iterdir()) == []
     release.save(tmp_path / "out.csv", encoding="utf-16")
     assert "Łódź" in (tmp_path / "out.csv").read_bytes().decode("utf-16")
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("way", WAYS)
 def test_written_from_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, way: str
 ) -> None:
-    pa.parquet.write_table(table_with(place), tmp_path / "in.parquet")
-    settings = {**settings_for(place), "writing": {"encoding": "cp1252"}}
+    pa.parquet.write_table(table_with(where), tmp_path / "in.parquet")
+    settings = {**settings_for(where), "writing": {"encoding": "cp1252"}}
     with pytest.raises(ma.InputError) as refusal:
         run_in(way, monkeypatch, tmp_path / "in.parquet", tmp_path / "out.csv", **settings)
-    refused(refusal.value, place, "cp1252")
+    refused(refusal.value, where, "cp1252")
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

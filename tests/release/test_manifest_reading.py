@@ -1,5 +1,5 @@
-"""How a manifest names the version that wrote it, and settings that this one does not know; it may
-come from anybody.
+"""Version that a manifest names, and settings that this one does not know; it may come from
+anybody.
 """
 
 from __future__ import annotations

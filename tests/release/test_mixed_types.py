@@ -38,7 +38,7 @@ def polars_frame() -> pl.DataFrame:
 @pytest.mark.parametrize("make", [pandas_frame, polars_frame])
 @pytest.mark.parametrize("roles", [{"identifier": "note"}, {}])
 def test_a_withheld_column_may_mix_types(make: Callable[[], Any], roles: dict[str, Any]) -> None:
-    asked = {
+    settings = {
         "k": 3,
         "quasi": "age",
         "keep": "sex",
@@ -47,7 +47,7 @@ def test_a_withheld_column_may_mix_types(make: Callable[[], Any], roles: dict[st
         "effort": "quick",
         **roles,
     }
-    releases = [ma.anonymize(make(), **asked) for _ in range(2)]
+    releases = [ma.anonymize(make(), **settings) for _ in range(2)]
     assert list(releases[0].table.columns) == ["age", "sex"]
     first, second = (release.manifest["input"]["digest"] for release in releases)
     assert first == second
@@ -57,12 +57,18 @@ def test_a_withheld_column_may_mix_types(make: Callable[[], Any], roles: dict[st
         if isinstance(changed, pd.DataFrame)
         else changed.reverse()
     )
-    assert ma.anonymize(changed, **asked).manifest["input"]["digest"] != first
+    assert ma.anonymize(changed, **settings).manifest["input"]["digest"] != first
 
 
 @pytest.mark.parametrize("role", ["quasi", "keep", "confidential", "unit", "stratum"])
 def test_a_column_that_is_used_may_not(role: str) -> None:
-    asked: dict[str, Any] = {"k": 3, "quasi": ["age"], "rest": "drop", "seed": 1, "effort": "quick"}
-    asked[role] = "note" if role == "unit" else ["note"]
+    settings: dict[str, Any] = {
+        "k": 3,
+        "quasi": ["age"],
+        "rest": "drop",
+        "seed": 1,
+        "effort": "quick",
+    }
+    settings[role] = "note" if role == "unit" else ["note"]
     with pytest.raises(ma.InputError, match="'note' mixes values of several types"):
-        ma.anonymize(pandas_frame(), **asked)
+        ma.anonymize(pandas_frame(), **settings)

@@ -39,9 +39,9 @@ def test_one_is_written_as_one(records: int, words: str) -> None:
 def test_notes_that_depend_on_the_place_are_added_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     table = pa.table({"age": rng.integers(20, 80, 40), "remark": ["", *["fine"] * 39]})
-    asked: dict[str, Any] = {"quasi": ["age"], "keep": ["remark"], "method": "mdav", "seed": 1}
-    ma.anonymize(table, 3, **asked).save(tmp_path / "first.parquet")
-    release = ma.anonymize(table, 5, **asked)
+    settings: dict[str, Any] = {"quasi": ["age"], "keep": ["remark"], "method": "mdav", "seed": 1}
+    ma.anonymize(table, 3, **settings).save(tmp_path / "first.parquet")
+    release = ma.anonymize(table, 5, **settings)
     before = release.notes
     codes = [note.code for note in before]
     assert not {"other-groups", "empty-texts"} & set(codes)

@@ -40,7 +40,7 @@ def test_groups_that_share_a_value_against_sets(seed: int) -> None:
     for label, value in zip(classes.tolist(), values.tolist(), strict=True):
         if value < known:
             of_class[label].add(value)
-    shared = [label for label, found in of_class.items() if len(found) == 1]
+    shared = [label for label, distinct in of_class.items() if len(distinct) == 1]
     (fact,) = shared_value_columns(classes, [ill])
     assert fact.column == "ill"
     assert fact.groups == len(shared)

@@ -87,11 +87,11 @@ def test_a_bar_in_a_terminal_is_one_line_and_goes(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     ma.partition(np.arange(40.0).reshape(-1, 1), 3, effort="quick", progress=True)
-    said = capsys.readouterr().err
-    assert "grouping 40 records" in said
-    assert "100%" in said
-    assert "\n" not in said
-    assert said.endswith(" \r")
+    output = capsys.readouterr().err
+    assert "grouping 40 records" in output
+    assert "100%" in output
+    assert "\n" not in output
+    assert output.endswith(" \r")
 
 
 def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What could name somebody is told, whoever chose the roles; never by a value."""
+"""Columns that could name somebody are noted, whoever chose the roles; never by a value."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_is_dropped_or_grouped_is_not_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "told"),
+    ("index", "noted"),
     [
         (pd.Index(NAMES), True),
         (pd.Index([NAMES[i % 3] for i in range(N)], name="Vorname"), True),
@@ -79,8 +79,8 @@ def test_what_is_dropped_or_grouped_is_not_told() -> None:
         (pd.date_range("2020-01-01", periods=N), False),
     ],
 )
-def test_an_index_of_pandas(index: pd.Index, told: bool) -> None:
+def test_an_index_of_pandas(index: pd.Index, noted: bool) -> None:
     table = pd.DataFrame({"age": AGES}, index=index)
     assert ["the index of the table may name people" in note for note in notes(table)] == [
         True
-    ] * told
+    ] * noted

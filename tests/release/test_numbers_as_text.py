@@ -48,8 +48,8 @@ def table_as_text(records: int) -> list[list[str]]:
     rows = [["age", "group", *COLUMNS]]
     for j in range(records):
         cells = [
-            cells[(j * 7 + j // 5 + place) % len(cells)]
-            for place, cells in enumerate(COLUMNS.values())
+            cells[(j * 7 + j // 5 + shift) % len(cells)]
+            for shift, cells in enumerate(COLUMNS.values())
         ]
         rows.append([str(20 + 7 * j % 51), f"{j % 3}.50", *cells])
     return rows
@@ -61,7 +61,7 @@ def put(folder: Path, records: int = 60) -> Path:
     return folder / "in.csv"
 
 
-def asked(**more: Any) -> dict[str, Any]:
+def settings_with(**more: Any) -> dict[str, Any]:
     return {
         "k": 3,
         "quasi": ["age", "group"],
@@ -78,7 +78,7 @@ def asked(**more: Any) -> dict[str, Any]:
 
 
 def expected(name: str, text: str, kind: pa.DataType | None) -> Any:
-    """What a file with types holds in place of a text."""
+    """Return what a file with types holds in place of a text."""
     if kind is None:
         return text or None
     if text in ("", "NA"):
@@ -89,7 +89,7 @@ def expected(name: str, text: str, kind: pa.DataType | None) -> Any:
 @pytest.mark.parametrize("ending", ["parquet", "feather", "xlsx", "sav", "dta"])
 def test_they_are_values_in_files_with_types(tmp_path: Path, ending: str) -> None:
     target = tmp_path / f"out.{ending}"
-    anonymize_file(put(tmp_path), target, **asked())
+    anonymize_file(put(tmp_path), target, **settings_with())
     written = read_written(target)
     rows = table_as_text(60)
     for name in COLUMNS:
@@ -102,11 +102,11 @@ def test_they_are_values_in_files_with_types(tmp_path: Path, ending: str) -> Non
 
 
 def test_they_are_the_same_letters_in_text_files(tmp_path: Path) -> None:
-    anonymize_file(put(tmp_path), tmp_path / "out.csv", **asked())
+    anonymize_file(put(tmp_path), tmp_path / "out.csv", **settings_with())
     before, after = ((tmp_path / name).read_text().splitlines() for name in ("in.csv", "out.csv"))
-    for there, here in zip(before[1:], after[1:], strict=True):
+    for original, here in zip(before[1:], after[1:], strict=True):
         cells = here.split(",")
-        assert [cell.strip('"') for cell in cells[2:]] == there.split(",")[2:]
+        assert [cell.strip('"') for cell in cells[2:]] == original.split(",")[2:]
         quoted = {
             name for name, cell in zip(COLUMNS, cells[2:], strict=True) if cell.startswith('"')
         }
@@ -125,12 +125,12 @@ def test_in_the_style_of_another_country(tmp_path: Path) -> None:
         "seed": 1,
         "effort": "quick",
     }
-    said = {"reading": {"decimal": ",", "thousands": "."}, "keep_order": True}
-    anonymize_file(tmp_path / "in.csv", tmp_path / "out.parquet", **more, **said)
+    options = {"reading": {"decimal": ",", "thousands": "."}, "keep_order": True}
+    anonymize_file(tmp_path / "in.csv", tmp_path / "out.parquet", **more, **options)
     table = read_written(tmp_path / "out.parquet")
     assert table.column("code").to_pylist() == [j % 4 + 0.5 for j in range(12)]
     assert table.column("wage").to_pylist() == [1000.0 + j % 2 / 10 for j in range(12)]
-    anonymize_file(tmp_path / "in.csv", tmp_path / "out.csv", **more, **said)
+    anonymize_file(tmp_path / "in.csv", tmp_path / "out.csv", **more, **options)
     after = (tmp_path / "out.csv").read_text().splitlines()
     assert [line.split(";")[1:3] for line in after[1:]] == [line.split(";")[1:3] for line in rows]
 
@@ -154,7 +154,7 @@ def test_two_spellings_of_a_category_stay_two(tmp_path: Path) -> None:
 
 def test_ranges_and_ancestors_stay_text(tmp_path: Path) -> None:
     tree = {"0.50": ["low", "all"], "1.50": ["low", "all"], "2.50": ["high", "all"]}
-    more = asked(
+    more = settings_with(
         hierarchy={"group": tree}, aggregate={"group": "generalise"}, accept_risk=["true-values"]
     )
     anonymize_file(put(tmp_path), tmp_path / "out.parquet", **more)
@@ -188,7 +188,7 @@ def test_special_codes_need_text(tmp_path: Path) -> None:
 
 def test_a_typed_release_is_repeated_and_assessed(tmp_path: Path) -> None:
     source, target = put(tmp_path), tmp_path / "out.parquet"
-    anonymize_file(source, target, **asked())
+    anonymize_file(source, target, **settings_with())
     repeat_file(tmp_path / "out.parquet.internal.json", source, tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == target.read_bytes()
     roles = {"quasi": ["age"], "confidential": ["wage"], "keep": ["fixed", "flag", "gaps"]}
@@ -196,7 +196,7 @@ def test_a_typed_release_is_repeated_and_assessed(tmp_path: Path) -> None:
 
 
 def test_a_release_of_text_saved_with_types(tmp_path: Path) -> None:
-    release = anonymize_file(put(tmp_path), tmp_path / "out.csv", **asked())
+    release = anonymize_file(put(tmp_path), tmp_path / "out.csv", **settings_with())
     release.save(tmp_path / "out.parquet", keep_order=True)
     assert read_written(tmp_path / "out.parquet").schema.field("wage").type == pa.float64()
     public = [
@@ -213,13 +213,13 @@ def test_beyond_memory_it_is_the_same(
 ) -> None:
     small_blocks.make_small(monkeypatch.setattr)
     source, folders = put(tmp_path, 1300), [tmp_path / "memory", tmp_path / "beyond"]
-    more = asked(keep_order=False, t=0.9)
+    more = settings_with(keep_order=False, t=0.9)
     for folder in folders:
         folder.mkdir()
     target = [f"{folder}/{name}" for folder in folders]
     anonymize_file(source, target[0], **more)
     in_passes(monkeypatch, source, target[1], 640, **more)
-    here, there = (
+    in_memory, out_of_core = (
         {
             path.relative_to(folder): path.read_bytes()
             for path in folder.rglob("*")
@@ -227,9 +227,9 @@ def test_beyond_memory_it_is_the_same(
         }
         for folder in folders
     )
-    assert list(map(str, sorted(here))) == list(map(str, sorted(there)))
-    for each, content in here.items():
-        assert there[each] == content, each
+    assert list(map(str, sorted(in_memory))) == list(map(str, sorted(out_of_core)))
+    for file, content in in_memory.items():
+        assert out_of_core[file] == content, file
 
 
 def test_other_marks_of_a_column_stay_when_texts_become_values() -> None:

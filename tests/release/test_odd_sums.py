@@ -27,8 +27,8 @@ def manifest_of(
 ) -> dict[str, Any]:
     source, target = folder / "in.parquet", folder / "out.parquet"
     pa.parquet.write_table(table, source, row_group_size=50)
-    asked = {"seed": 1, "effort": "quick", "date": "2026-01-01", **settings}
-    run_in(way, monkeypatch, source, target, **asked)
+    options = {"seed": 1, "effort": "quick", "date": "2026-01-01", **settings}
+    run_in(way, monkeypatch, source, target, **options)
     return json.loads(Path(f"{target}.internal.json").read_bytes())
 
 
@@ -76,10 +76,10 @@ def test_negative_weighted_totals(
     rows = pa.parquet.read_table(tmp_path / "out.parquet").to_pandas()
     before = float((table.column("debt").to_numpy() * table.column("w").to_numpy()).sum())
     after = float((rows["debt"] * rows["w"]).sum())
-    told = manifest["weighting"]["totals_changed_by_percent"]["debt"]
-    assert told == pytest.approx(100.0 * (after - before) / abs(before), rel=1e-12)
-    assert (told > 0.0) == (after > before)
-    assert before < 0.0 < abs(told)
+    percent = manifest["weighting"]["totals_changed_by_percent"]["debt"]
+    assert percent == pytest.approx(100.0 * (after - before) / abs(before), rel=1e-12)
+    assert (percent > 0.0) == (after > before)
+    assert before < 0.0 < abs(percent)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -124,10 +124,10 @@ def test_a_cap_does_not_change_how_precise_a_column_is(
     )
     released = pa.parquet.read_table(tmp_path / "out.parquet")
     whole = np.array(
-        [each for each in released.column("whole").to_pylist() if each is not None], float
+        [value for value in released.column("whole").to_pylist() if value is not None], float
     )
     assert np.array_equal(whole, np.rint(whole))
-    assert {name: told["decimals"] for name, told in manifest["scaling"].items()} == {
+    assert {name: entry["decimals"] for name, entry in manifest["scaling"].items()} == {
         "whole": 0,
         "cents": 2,
     }
@@ -139,18 +139,23 @@ def test_a_cap_does_not_change_how_precise_a_column_is(
 @pytest.mark.parametrize("name", ["il", "sse"])
 def test_what_a_sample_tells_of_a_weighted_table_is_not_published(name: str) -> None:
     """Loss in z-scores is exact out of core only without weights."""
-    asked = {"k": 5, "quasi": ["age"], "publish": [name], "accept_risk": ["published-measures"]}
-    check_out_of_core(Settings.of(**asked))
+    settings = {"k": 5, "quasi": ["age"], "publish": [name], "accept_risk": ["published-measures"]}
+    check_out_of_core(Settings.of(**settings))
     with pytest.raises(OnlyInMemoryError, match=f"publish={name} is not supported out of core"):
-        check_out_of_core(Settings.of(**asked, weight="w"))
-    check_out_of_core(Settings.of(**{**asked, "publish": ["il-raw"]}, weight="w"))
+        check_out_of_core(Settings.of(**settings, weight="w"))
+    check_out_of_core(Settings.of(**{**settings, "publish": ["il-raw"]}, weight="w"))
 
 
 def test_in_memory_they_are_published() -> None:
     rng = np.random.default_rng(3)
     table = pa.table({"age": rng.integers(20, 80, 1000), "w": rng.integers(1, 9, 1000)})
-    asked = {"publish": ["il"], "accept_risk": ["published-measures"], "method": "mdav", "seed": 1}
-    release = ma.anonymize(table, k=5, quasi=["age"], weight="w", **asked)
+    settings = {
+        "publish": ["il"],
+        "accept_risk": ["published-measures"],
+        "method": "mdav",
+        "seed": 1,
+    }
+    release = ma.anonymize(table, k=5, quasi=["age"], weight="w", **settings)
     assert release.manifest["settings"]["publish"] == ["il"]
 
 
@@ -166,14 +171,14 @@ def test_more_than_all_may_be_lost_where_records_are_told_apart(
     table = pa.table(
         {"a": rng.integers(0, 10, 48), "b": rng.integers(0, 90, 48), "area": [0] * 8 + [1] * 40}
     )
-    asked = {
+    settings = {
         "k": 8,
         "quasi": ["a", "b"],
         "stratum": stratum,
         "rest": "drop",
         "cap": {"a": (1000, None)},
     }
-    manifest = manifest_of(tmp_path, monkeypatch, way, table, **asked)
+    manifest = manifest_of(tmp_path, monkeypatch, way, table, **settings)
     rows = pa.parquet.read_table(tmp_path / "out.parquet").to_pandas()
     assert len(rows.drop_duplicates()) > 2
     if stratum:

@@ -1,4 +1,4 @@
-"""What a release and its reports need is computed once: counted, call by call."""
+"""Facts that a release and its reports need are computed once: counted, call by call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POINTS, MEANS = "standardise", "aggregated"
 
 @contextmanager
 def counted() -> Iterator[collections.Counter[str]]:
-    """How often each function of the package is called, by its name."""
+    """Count how often each function of the package is called, by its name."""
     calls: collections.Counter[str] = collections.Counter()
 
     def note(frame: Any, event: str, _: Any) -> None:
@@ -49,15 +49,15 @@ def counted() -> Iterator[collections.Counter[str]]:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "settings",
     [{}, {"l": 2}, {"scale": "minmax", "precision": "full", "accept_risk": "full-precision"}],
 )
 def test_a_release_computes_classes_in_memory_and_on_the_file(
-    asked: dict[str, Any], tmp_path: Path
+    settings: dict[str, Any], tmp_path: Path
 ) -> None:
     with counted() as calls:
         # a longer search is compared with quick, so that means are computed twice
-        release = ma.anonymize(tables.people(30), 4, **ROLES, seed=1, effort="quick", **asked)
+        release = ma.anonymize(tables.people(30), 4, **ROLES, seed=1, effort="quick", **settings)
         # of what the guarantee is about, and of all that is released
         assert (calls[CLASSES_OF_A_TABLE], calls[MEANS]) == (2, 1)
         release.save(tmp_path / "out.csv")
@@ -75,10 +75,10 @@ def test_a_report_computes_classes_and_points_once_more(tmp_path: Path) -> None:
 
 def test_checking_a_table_computes_its_classes_once() -> None:
     with counted() as calls:
-        found = ma.check(tables.people(12), tables.QUASI, 2, ["disease"], l=2)
+        result = ma.check(tables.people(12), tables.QUASI, 2, ["disease"], l=2)
     assert calls[CLASSES_OF_A_TABLE] == 1
-    assert np.array_equal(np.bincount(found.labels), found.sizes)
-    assert np.array_equal(found.labels[found.first_rows - 1], np.arange(len(found.sizes)))
+    assert np.array_equal(np.bincount(result.labels), result.sizes)
+    assert np.array_equal(result.labels[result.first_rows - 1], np.arange(len(result.sizes)))
 
 
 def test_what_a_pair_knows_is_its_own_and_can_be_forgotten() -> None:

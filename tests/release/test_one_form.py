@@ -86,7 +86,7 @@ def test_no_reader_sees_a_small_class(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["NaN and null", "zeros", "categories"])
 def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     small_blocks.make_small(monkeypatch.setattr)
-    asked = {
+    settings = {
         "k": K,
         "quasi": ["age"],
         "stratum": ["share"],
@@ -94,8 +94,10 @@ def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         "seed": 1,
         "date": "2026-01-01",
     }
-    here, there, _ = both_ways(tmp_path, monkeypatch, table_with(STRATA[name], 20), **asked)
-    assert here["out.parquet"] == there["out.parquet"]
+    in_memory, out_of_core, _ = both_ways(
+        tmp_path, monkeypatch, table_with(STRATA[name], 20), **settings
+    )
+    assert in_memory["out.parquet"] == out_of_core["out.parquet"]
     for smallest in READERS:
         assert smallest(tmp_path / "beyond" / "out.parquet", ["age", "share"]) >= K, (
             smallest.__name__
@@ -104,17 +106,17 @@ def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "pandas over Arrow"])
 def test_every_library_gets_its_type_back(library: str) -> None:
-    given: Any = table_with(STRATA["NaN and null"])
+    table: Any = table_with(STRATA["NaN and null"])
     if library == "polars":
-        given = pl.from_arrow(given)
+        table = pl.from_arrow(table)
     elif library == "pandas":
-        given = given.to_pandas()
+        table = table.to_pandas()
     else:
-        given = given.to_pandas(types_mapper=pd.ArrowDtype)
+        table = table.to_pandas(types_mapper=pd.ArrowDtype)
     released = ma.anonymize(
-        given, k=K, quasi=["age"], stratum=["share"], effort="quick", seed=1
+        table, k=K, quasi=["age"], stratum=["share"], effort="quick", seed=1
     ).table
-    assert released["share"].dtype == given["share"].dtype
+    assert released["share"].dtype == table["share"].dtype
     shares = released.to_arrow()["share"] if library == "polars" else pa.array(released["share"])
     assert shares.null_count == 30
 
@@ -147,8 +149,8 @@ def test_categories_of_numbers_have_one_zero_and_one_gap() -> None:
 @pytest.mark.parametrize("name", ["NaN and null", "zeros", "categories"])
 def test_check_counts_by_bits_and_says_so(name: str) -> None:
     table = table_with(STRATA[name]).set_column(0, "age", pa.array([30] * 60))
-    found = ma.check(table, ["age", "share"], k=K)
-    assert (found.holds, found.counted_by, found.sizes.min()) == (False, "bits", 1)
+    result = ma.check(table, ["age", "share"], k=K)
+    assert (result.holds, result.counted_by, result.sizes.min()) == (False, "bits", 1)
     plain = ma.check(pa.table({"age": [30.0] * 30 + [0.0] * 30}), ["age"], k=K)
     assert (plain.holds, plain.counted_by) == (True, "value")
 
@@ -156,5 +158,5 @@ def test_check_counts_by_bits_and_says_so(name: str) -> None:
 def test_all_nan_are_one_value() -> None:
     """NaN has a sign and a payload, which no reader groups by."""
     bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001] * 2, np.uint64)
-    found = ma.check(pa.table({"share": bits.view(np.float64)}), ["share"], k=6)
-    assert found.holds
+    result = ma.check(pa.table({"share": bits.view(np.float64)}), ["share"], k=6)
+    assert result.holds

@@ -11,7 +11,7 @@ import pytest
 import microagg as ma
 import small_blocks
 import tables
-from beyond import asked, in_passes, table_of
+from beyond import in_passes, settings_for, table_of
 from microagg.measures.registry import measures
 
 
@@ -37,7 +37,7 @@ def test_a_release_on_disk_is_pickled_too(tmp_path: Path, monkeypatch: pytest.Mo
     pq.write_table(table_of(1500, kinds="mixed"), tmp_path / "in.parquet", row_group_size=200)
     target = tmp_path / "out.parquet"
     release = in_passes(
-        monkeypatch, tmp_path / "in.parquet", target, **asked("mixed", keep=["id", "w"])
+        monkeypatch, tmp_path / "in.parquet", target, **settings_for("mixed", keep=["id", "w"])
     )
     risk = release.risk
     assert release.table is None

@@ -85,8 +85,8 @@ def test_a_release_is_saved_verified_and_replaced(tmp_path: Path, other_system: 
         saved(tmp_path, seed=2)
     assert names(tmp_path) == WHOLE
     assert (tmp_path / "out.csv").read_bytes() != first
-    told = {json.loads((tmp_path / name).read_text())["release"] for name in WHOLE[1:]}
-    assert len(told) == 1
+    releases = {json.loads((tmp_path / name).read_text())["release"] for name in WHOLE[1:]}
+    assert len(releases) == 1
     assert clean_folder(tmp_path) == []
 
 
@@ -151,13 +151,13 @@ def test_one_writer_at_a_time_with_the_locks_of_windows(tmp_path: Path, monkeypa
 
 def test_our_own_open_files_are_never_moved(tmp_path: Path, monkeypatch: Patch) -> None:
     platforms.as_on_windows(monkeypatch)
-    place = tmp_path / "held"
-    with place.open("w"):
+    path = tmp_path / "held"
+    with path.open("w"):
         with pytest.raises(PermissionError):
-            os.replace(place, tmp_path / "other")
+            os.replace(path, tmp_path / "other")
         with pytest.raises(PermissionError):
-            place.unlink()
-    place.unlink()
+            path.unlink()
+    path.unlink()
 
 
 def test_a_target_that_somebody_has_open_is_left_as_it_is(
@@ -201,18 +201,18 @@ def test_a_journal_under_another_case_is_obeyed(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         seen = Failing(patch)
         saved(tmp_path, seed=1)
-    at = len(seen.made) - 1 - seen.made[::-1].index("rename")
+    call = len(seen.made) - 1 - seen.made[::-1].index("rename")
     with pytest.MonkeyPatch.context() as patch:
-        Failing(patch, "killed", at)
+        Failing(patch, "killed", call)
         with pytest.raises(Killed):
             saved(tmp_path, seed=2)
     left = journal.journal_of(tmp_path / "out.csv")
     assert left.exists()
     left.rename(journal.journal_of(tmp_path / "OUT.csv"))
-    assert any("its files were put in place" in each for each in clean_folder(tmp_path))
+    assert any("its files were put in place" in message for message in clean_folder(tmp_path))
     assert names(tmp_path) == WHOLE
-    told = {json.loads((tmp_path / name).read_text())["release"] for name in WHOLE[1:]}
-    assert len(told) == 1
+    releases = {json.loads((tmp_path / name).read_text())["release"] for name in WHOLE[1:]}
+    assert len(releases) == 1
 
 
 def test_a_report_has_no_place_that_differs_in_case_alone(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def manifest(
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("content", "published"),
     [
         (manifest(), "5 %"),
         (manifest(records=99), "not told"),
@@ -41,9 +41,11 @@ def manifest(
         (manifest(il=99.6), "100 %"),
     ],
 )
-def test_the_loss_is_told_in_whole_percent_or_not_at_all(found: dict[str, Any], told: str) -> None:
-    assert published_loss(found)["IL"] == told
-    assert set(published_loss(found)) <= {"IL", "why"}
+def test_the_loss_is_told_in_whole_percent_or_not_at_all(
+    content: dict[str, Any], published: str
+) -> None:
+    assert published_loss(content)["IL"] == published
+    assert set(published_loss(content)) <= {"IL", "why"}
 
 
 def test_both_reasons_not_to_tell_it_read_alike() -> None:
@@ -69,10 +71,10 @@ def test_what_is_named_is_public_from_a_thousand_records_on(
     records: int, named: list[str], public: bool
 ) -> None:
     bound = {"IL": 4.5678, "optimal": False, "gap": 1.2345}
-    found = manifest(records, settings={"publish": named}, bound=bound, roles={})
-    assert is_published("bound", found) == public
-    told = public_manifest(found)
-    assert told.get("bound") == ({"IL": 4.6, "optimal": False, "gap": 1.2} if public else None)
+    content = manifest(records, settings={"publish": named}, bound=bound, roles={})
+    assert is_published("bound", content) == public
+    published = public_manifest(content)
+    assert published.get("bound") == ({"IL": 4.6, "optimal": False, "gap": 1.2} if public else None)
 
 
 def test_too_few_records_to_publish_anything_are_refused() -> None:
@@ -87,7 +89,7 @@ def test_too_few_records_to_publish_anything_are_refused() -> None:
 def test_a_figure_does_not_depend_on_the_order_of_a_sum() -> None:
     for digits, value in ((2, 0.125), (3, 1.2345), (6, 0.1234565)):
         near = [math.nextafter(value, end) for end in (-math.inf, math.inf)]
-        assert len({steady(each, digits) for each in (value, *near)}) == 1
+        assert len({steady(figure, digits) for figure in (value, *near)}) == 1
     assert steady(1234.5678, 2) == 1200.0
     assert math.isinf(steady(math.inf, 2))
     assert math.isnan(steady(math.nan, 2))
@@ -100,7 +102,7 @@ def test_a_public_manifest_tells_nothing_of_the_original(tmp_path: Path) -> None
     rng = np.random.default_rng(2)
     table = pa.table(
         {
-            "name": [f"n{each}" for each in range(60)],
+            "name": [f"n{number}" for number in range(60)],
             "age": rng.integers(20, 80, 60),
             "w": rng.integers(1, 9, 60),
             "area": np.arange(60) % 2,

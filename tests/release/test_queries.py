@@ -54,15 +54,15 @@ def test_queries_are_looked_at_by_all_public_functions(residents: pa.Table) -> N
 
 def test_a_query_that_fails_is_told_in_a_sentence_without_values() -> None:
     frame = pl.DataFrame({"age": ["secret-41", "x", "y"]})
-    with pytest.raises(ma.InputError, match=r"the query behind the table fails") as told:
+    with pytest.raises(ma.InputError, match=r"the query behind the table fails") as error:
         released(frame.lazy().with_columns(pl.col("age").cast(pl.Int64)))
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
     with duckdb.connect() as base:
         base.register("people", pa.table({"age": ["secret-41"]}))
         relation = base.sql("select cast(age as integer) as age from people")
-        with pytest.raises(ma.InputError, match=r"the query behind the table fails") as told:
+        with pytest.raises(ma.InputError, match=r"the query behind the table fails") as error:
             released(relation)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 def test_a_closed_database_and_an_empty_result() -> None:

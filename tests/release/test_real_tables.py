@@ -47,25 +47,25 @@ def commands() -> list[list[str]]:
 
 
 def command_for(name: str) -> list[str]:
-    (found,) = [words for words in commands() if words[3] == f"{name}-protected.csv"]
-    return found
+    (command,) = [words for words in commands() if words[3] == f"{name}-protected.csv"]
+    return command
 
 
 def asked_in(words: list[str]) -> dict[str, Any]:
     """The options of a command, as `anonymize` takes them in Python."""
-    asked: dict[str, Any] = {}
-    for option, given in zip(words[4::2], words[5::2], strict=True):
+    settings: dict[str, Any] = {}
+    for option, value in zip(words[4::2], words[5::2], strict=True):
         name = option.removeprefix("--").replace("-", "_")
         if name == "numeric":
-            asked["kinds"] = dict.fromkeys(given.split(","), "numeric")
+            settings["kinds"] = dict.fromkeys(value.split(","), "numeric")
         elif name in LISTS:
-            asked[name] = given.split(",")
+            settings[name] = value.split(",")
         elif name in BY_COLUMN:
-            asked.setdefault(name, [])
-            asked[name] += [given]
+            settings.setdefault(name, [])
+            settings[name] += [value]
         else:
-            asked[name] = int(given) if name == "k" else given
-    return asked
+            settings[name] = int(value) if name == "k" else value
+    return settings
 
 
 @pytest.fixture
@@ -98,36 +98,39 @@ def test_the_page_has_a_command_for_every_table() -> None:
     assert all(words[:2] == ["microagg", "anonymize"] for words in commands())
 
 
-@pytest.mark.parametrize("place", range(len(commands())))
-def test_every_command_of_the_page(place: int, folder: Path) -> None:
-    words = commands()[place]
-    asked = asked_in(words)
+@pytest.mark.parametrize("index", range(len(commands())))
+def test_every_command_of_the_page(index: int, folder: Path) -> None:
+    words = commands()[index]
+    settings = asked_in(words)
     before, after = as_text(folder / words[2]), released_by_command(words, folder)
-    if "missing" in asked:
-        assert asked["missing"] == "drop"
-        before = before[(before[asked["quasi"]] != "").all(axis=1)]
+    if "missing" in settings:
+        assert settings["missing"] == "drop"
+        before = before[(before[settings["quasi"]] != "").all(axis=1)]
     assert len(after) == len(before)
-    assert after.groupby(asked["quasi"], dropna=False).size().min() >= asked["k"]
+    assert after.groupby(settings["quasi"], dropna=False).size().min() >= settings["k"]
     categories = [
-        name for name in asked["quasi"] if is_category(typed(folder / words[2]), name, asked)
+        name for name in settings["quasi"] if is_category(typed(folder / words[2]), name, settings)
     ]
     assert categories
-    for name in set(categories) - set(made_coarse(asked)):
+    for name in set(categories) - set(made_coarse(settings)):
         assert set(after[name]) <= set(before[name]), name
-    for name in asked.get("confidential", []):
+    for name in settings.get("confidential", []):
         assert Counter(after[name]) == Counter(before[name])
 
 
-def is_category(table: pd.DataFrame, column: str, asked: dict[str, Any]) -> bool:
-    """Whether a column is nominal or ordinal: said so, or text."""
-    said = {*asked.get("nominal", []), *(each.split("=")[0] for each in asked.get("ordinal", []))}
-    return column in said or not pd.api.types.is_numeric_dtype(table[column])
+def is_category(table: pd.DataFrame, column: str, settings: dict[str, Any]) -> bool:
+    """Return True if a column is nominal or ordinal: declared so, or text."""
+    categories = {
+        *settings.get("nominal", []),
+        *(entry.split("=")[0] for entry in settings.get("ordinal", [])),
+    }
+    return column in categories or not pd.api.types.is_numeric_dtype(table[column])
 
 
-def made_coarse(asked: dict[str, Any]) -> list[str]:
+def made_coarse(settings: dict[str, Any]) -> list[str]:
     """The columns that release ranges or nodes of a tree, which are new."""
-    told = [each.split("=") for each in asked.get("aggregate", [])]
-    return [name for name, how in told if how in ("range", "generalise")]
+    pairs = [entry.split("=") for entry in settings.get("aggregate", [])]
+    return [name for name, how in pairs if how in ("range", "generalise")]
 
 
 # what a group releases, after tables.md
@@ -136,7 +139,7 @@ def made_coarse(asked: dict[str, Any]) -> list[str]:
 def settled(
     cells: list, whole: Counter, k: int, how: str, order: list, codes: list
 ) -> tuple[str, object]:
-    """Whether a group releases a value or an atom of a column, and which; None is missing.
+    """Tell whether a group releases a value or an atom of a column, and which; None is missing.
 
     `cells` are those of the group, `whole` counts those of the table. `order` has the levels in
     their order, `codes` the special codes in the order given.
@@ -155,11 +158,11 @@ def first_of(cells: list, whole: Counter, order: list) -> object:
     """The most frequent; ties to the more frequent in the table, then to the order, missing
     last.
     """
-    own = Counter(cells)
+    counts = Counter(cells)
     return min(
-        own,
+        counts,
         key=lambda cell: (
-            -own[cell],
+            -counts[cell],
             -whole[cell],
             len(order) if cell is None else order.index(cell),
         ),
@@ -171,7 +174,7 @@ def plain_cells(column: Any) -> list:
 
 
 def half_a_step(column: Any) -> float:
-    """How far rounding to a column's decimals may take a mean from what it was."""
+    """Return how far rounding to a column's decimals may take a mean from what it was."""
     values = column.dropna()
     decimals = next(decimals for decimals in range(10) if (values.round(decimals) == values).all())
     if decimals > 4:  # raw floats: three digits of the standard deviation
@@ -182,40 +185,40 @@ def half_a_step(column: Any) -> float:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_group_is_settled_by_the_rule(name: str, folder: Path) -> None:
     words = command_for(name)
-    asked = asked_in(words)
+    settings = asked_in(words)
     table = typed(folder / words[2])
-    release = ma.anonymize(table, seed=0, **asked)
+    release = ma.anonymize(table, seed=0, **settings)
     labels, k = release.labels, release.settings.k
     assert np.bincount(labels).min() >= k
     mixed = 0
-    for each in release.settings.quasi:
-        before, after = plain_cells(table[each]), plain_cells(release.table[each])
-        levels = TABLES[name].get("ordinal", {}).get(each)
-        codes = TABLES[name].get("special", {}).get(each, [])
-        how = "median" if levels else "mode" if is_category(table, each, asked) else "mean"
+    for column in release.settings.quasi:
+        before, after = plain_cells(table[column]), plain_cells(release.table[column])
+        levels = TABLES[name].get("ordinal", {}).get(column)
+        codes = TABLES[name].get("special", {}).get(column, [])
+        how = "median" if levels else "mode" if is_category(table, column, settings) else "mean"
         order = levels or sorted({cell for cell in before if cell is not None})
-        half, whole = half_a_step(table[each]) if how == "mean" else 0.0, Counter(before)
+        half, whole = half_a_step(table[column]) if how == "mean" else 0.0, Counter(before)
         for group in range(labels.max() + 1):
             rows = np.flatnonzero(labels == group)
             cells, out = [before[row] for row in rows], {after[row] for row in rows}
-            assert len(out) == 1, (each, group)
-            (found,) = out
+            assert len(out) == 1, (column, group)
+            (value,) = out
             kind, expected = settled(cells, whole, k, how, order, codes)
             mixed += how != "mode" and len({cell is None or cell in codes for cell in cells}) == 2
             if kind == "value" and how == "mean":
-                assert found is not None, (each, group)
-                assert abs(found - expected) <= half, (each, group)
+                assert value is not None, (column, group)
+                assert abs(value - expected) <= half, (column, group)
             else:
-                assert found == expected, (each, group)
+                assert value == expected, (column, group)
     assert (mixed > 0) == (name in ("chile", "slid", "free1"))
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_command_line_and_python_release_the_same(name: str, folder: Path) -> None:
     words = command_for(name)
-    asked = asked_in(words)
+    settings = asked_in(words)
     written = released_by_command(words, folder)
-    release = ma.anonymize(typed(folder / words[2]), seed=0, **asked)
+    release = ma.anonymize(typed(folder / words[2]), seed=0, **settings)
     release.save(folder / "python.csv")
     assert rows_of(typed(folder / words[3])) == rows_of(typed(folder / "python.csv"))
     assert len(written) == len(release.table)
@@ -228,9 +231,9 @@ def rows_of(table: pd.DataFrame) -> Counter:
 
 @pytest.mark.parametrize(("scale", "most_changed"), [("zscore", 4.0), ("minmax", 3.3)])
 def test_adult_keeps_its_categories(scale: str, most_changed: float, folder: Path) -> None:
-    asked = {**asked_in(command_for("adult")), "scale": scale}
+    settings = {**asked_in(command_for("adult")), "scale": scale}
     table = typed(folder / "adult.csv")
-    release = ma.anonymize(table, seed=0, **asked)
+    release = ma.anonymize(table, seed=0, **settings)
     assert len(release.table) == len(table), "something was suppressed"
     changed = [(release.table[name] != table[name]).mean() for name in CATEGORIES_OF_ADULT]
     assert 100.0 * np.mean(changed) <= most_changed

@@ -52,13 +52,13 @@ def as_columns(table: Any) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("precision", ["column", "full"])
 def test_every_library_gives_the_same(library: str, precision: str) -> None:
     expected = ma.anonymize(tables.people(30), 4, **ROLES, precision=precision, seed=5)
-    given = LIBRARIES[library](tables.people(30))
-    before = as_columns(given)
-    release = ma.anonymize(given, 4, **ROLES, precision=precision, seed=5)
-    assert type(release.table) is type(given)
+    table = LIBRARIES[library](tables.people(30))
+    before = as_columns(table)
+    release = ma.anonymize(table, 4, **ROLES, precision=precision, seed=5)
+    assert type(release.table) is type(table)
     assert list(as_columns(release.table)) == RELEASED
     assert as_columns(release.table) == as_columns(expected.table)
-    assert as_columns(given) == before, "the input was changed"
+    assert as_columns(table) == before, "the input was changed"
     assert np.array_equal(release.labels, expected.labels)
     assert release.loss == expected.loss
     assert release.manifest == expected.manifest, "the digest depends on the library"
@@ -74,24 +74,24 @@ def test_every_library_is_saved_to_the_same_bytes(tmp_path: Path, library: str) 
 
 
 def test_values_are_the_means_of_groups_rounded() -> None:
-    given = tables.people(30)
-    release = ma.anonymize(given, 4, **ROLES, seed=5)
+    table = tables.people(30)
+    release = ma.anonymize(table, 4, **ROLES, seed=5)
     for name, decimals in (("income", 0), ("debt", 2)):
-        values = given.column(name).to_numpy()
-        found = release.table.column(name).to_numpy()
+        values = table.column(name).to_numpy()
+        released = release.table.column(name).to_numpy()
         for label in set(release.labels.tolist()):
             members = release.labels == label
-            assert set(found[members].tolist()) == {np.round(values[members].mean(), decimals)}
+            assert set(released[members].tolist()) == {np.round(values[members].mean(), decimals)}
     for name in ("disease", "code"):
-        assert release.table.column(name).equals(given.column(name))
+        assert release.table.column(name).equals(table.column(name))
 
 
 def test_full_precision_gives_exact_means() -> None:
-    given = tables.people(30)
-    release = ma.anonymize(given, 4, **ROLES, precision="full", seed=5)
+    table = tables.people(30)
+    release = ma.anonymize(table, 4, **ROLES, precision="full", seed=5)
     assert release.table.schema.field("income").type == pa.float64()
     sizes = np.bincount(release.labels)
-    means = np.bincount(release.labels, given.column("income").to_numpy()) / sizes
+    means = np.bincount(release.labels, table.column("income").to_numpy()) / sizes
     np.testing.assert_allclose(
         release.table.column("income").to_numpy(), means[release.labels], rtol=1e-15
     )
@@ -219,11 +219,11 @@ def test_columns_of_any_type_are_kept_as_they_are() -> None:
         "nothing": pa.nulls(4),
         "gaps": pa.array([1.5, None, float("nan"), 2.0]),
     }
-    given = pa.table({"age": [20, 21, 60, 61], **others})
-    release = ma.anonymize(given, 2, quasi="age", rest="keep", seed=0)
-    assert release.table.schema == given.schema
+    table = pa.table({"age": [20, 21, 60, 61], **others})
+    release = ma.anonymize(table, 2, quasi="age", rest="keep", seed=0)
+    assert release.table.schema == table.schema
     for name in others:
-        assert str(release.table.column(name)) == str(given.column(name))
+        assert str(release.table.column(name)) == str(table.column(name))
 
 
 @pytest.mark.parametrize("seed", ["seven", 1.5, True])
@@ -243,10 +243,10 @@ def test_few_records(n: int, k: int) -> None:
 
 
 def test_constant_columns_are_noted_and_cost_nothing() -> None:
-    given = pa.table({"age": [20, 21, 60, 61], "year": [0.1] * 4, "share": [1 / 3] * 4})
-    release = ma.anonymize(given, 2, quasi=["age", "year", "share"], precision="full", seed=0)
+    table = pa.table({"age": [20, 21, 60, 61], "year": [0.1] * 4, "share": [1 / 3] * 4})
+    release = ma.anonymize(table, 2, quasi=["age", "year", "share"], precision="full", seed=0)
     assert "one value only, so ignored when groups were formed: 'year', 'share'" in release.notes
-    alone = ma.anonymize(given.select(["age"]), 2, quasi="age", precision="full", seed=0)
+    alone = ma.anonymize(table.select(["age"]), 2, quasi="age", precision="full", seed=0)
     assert release.loss == pytest.approx(alone.loss)
     assert release.table.column("year").to_pylist() == [0.1] * 4
 
@@ -280,13 +280,13 @@ def test_very_small_and_very_large_numbers(size: float) -> None:
 
 
 def test_loss_is_measured_on_the_released_values() -> None:
-    given = pa.table({"a": [1.0, 2.0, 11.0, 12.0], "b": [0.4, 0.3, 0.1, 0.2]})
-    release = ma.anonymize(given, 2, quasi=["a", "b"], seed=0)
+    table = pa.table({"a": [1.0, 2.0, 11.0, 12.0], "b": [0.4, 0.3, 0.1, 0.2]})
+    release = ma.anonymize(table, 2, quasi=["a", "b"], seed=0)
     sse = sst = 0.0
     for name in ("a", "b"):
-        values, found = given.column(name).to_numpy(), release.table.column(name).to_numpy()
+        values, released = table.column(name).to_numpy(), release.table.column(name).to_numpy()
         deviation = values.std()
-        sse += (((values - found) / deviation) ** 2).sum()
+        sse += (((values - released) / deviation) ** 2).sum()
         sst += (((values - values.mean()) / deviation) ** 2).sum()
     assert release.loss == pytest.approx({"IL": 100 * sse / sst, "SSE": sse})
 
@@ -320,10 +320,10 @@ def test_loss_is_never_below_the_bound_beside_it(scale: str) -> None:
 
 
 def test_rounding_that_costs_is_noted() -> None:
-    given = pa.table({"children": [0, 1, 1, 2, 2, 3]})
-    release = ma.anonymize(given, 2, quasi="children", seed=0)
+    table = pa.table({"children": [0, 1, 1, 2, 2, 3]})
+    release = ma.anonymize(table, 2, quasi="children", seed=0)
     assert any("rounding raised the loss" in note for note in release.notes)
-    exact = ma.anonymize(given, 2, quasi="children", precision="full", seed=0)
+    exact = ma.anonymize(table, 2, quasi="children", precision="full", seed=0)
     assert not any("rounding raised" in note for note in exact.notes)
     assert not any("precision=" in note for note in release.notes), "what would be refused"
 
@@ -340,9 +340,9 @@ def test_save_returns_what_it_wrote(tmp_path: Path) -> None:
 
 
 def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) -> None:
-    given = tables.people(50)
+    table = tables.people(50)
     release = ma.anonymize(
-        given,
+        table,
         4,
         **ROLES,
         method="v-mdav",
@@ -352,12 +352,12 @@ def test_the_release_can_be_repeated_from_the_internal_manifest(tmp_path: Path) 
         accept_risk="full-precision",
     )
     release.save(tmp_path / "a.csv")
-    told = json.loads((tmp_path / "a.csv.internal.json").read_text())
-    again = ma.anonymize(given, settings=Settings.from_data(told["settings"]))
-    again.save(tmp_path / "b.csv", keep_order=told["rows"] == "kept", **told["dialect"])
+    manifest = json.loads((tmp_path / "a.csv.internal.json").read_text())
+    again = ma.anonymize(table, settings=Settings.from_data(manifest["settings"]))
+    again.save(tmp_path / "b.csv", keep_order=manifest["rows"] == "kept", **manifest["dialect"])
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-    told["output"]["file"] = "b.csv"
-    assert json.loads((tmp_path / "b.csv.internal.json").read_text()) == told
+    manifest["output"]["file"] = "b.csv"
+    assert json.loads((tmp_path / "b.csv.internal.json").read_text()) == manifest
 
 
 def test_no_release_comes_out_of_a_broken_aggregation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,11 +416,11 @@ class TestVerifyingWhatIsWritten:
 def test_each_file_has_manifests_of_its_own(tmp_path: Path) -> None:
     for k, name in ((3, "out.csv"), (4, "out.parquet")):
         ma.anonymize(tables.people(), k, **ROLES).save(tmp_path / name)
-    told = [
+    ks = [
         json.loads((tmp_path / f"{name}.public.json").read_text())["settings"]["k"]
         for name in ("out.csv", "out.parquet")
     ]
-    assert told == [3, 4]
+    assert ks == [3, 4]
 
 
 @pytest.mark.parametrize("name", ["out.xls", "out", "out.csv.bz2"])

@@ -87,9 +87,10 @@ def test_the_same_from_every_library() -> None:
     table = TABLE.select(["age", "income", "wage"])
     roles: dict[str, Any] = {"quasi": ["age", "income"], "confidential": ["wage"]}
     expected = ma.anonymize(table, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels
-    for given in (table.to_pandas(), pl.from_arrow(table)):
+    for source in (table.to_pandas(), pl.from_arrow(table)):
         assert np.array_equal(
-            ma.anonymize(given, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels, expected
+            ma.anonymize(source, k=4, l=3, t=0.2, method="t-first", seed=1, **roles).labels,
+            expected,
         )
 
 
@@ -114,8 +115,8 @@ def test_the_warning_is_in_the_report_and_the_notebook(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_report_says_what_was_promised(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"l": 2, "diversity": "recursive", "c": 3.0, "t": 0.3}
-    release = ma.anonymize(TABLE, k=4, method="mdav", seed=1, **ROLES, **asked)
+    guarantee: dict[str, Any] = {"l": 2, "diversity": "recursive", "c": 3.0, "t": 0.3}
+    release = ma.anonymize(TABLE, k=4, method="mdav", seed=1, **ROLES, **guarantee)
     for public in (True, False):
         text = release.report(tmp_path / "report.md", public=public).read_text()
         assert "l-diversity (recursive)" in text
@@ -125,4 +126,4 @@ def test_the_report_says_what_was_promised(tmp_path: Path) -> None:
     assert (
         "Every class differs from the whole table by at most 0.3 (0 to 1)" in release._repr_html_()
     )
-    assert any("groups became" in told for told in release.manifest["chosen"])
+    assert any("groups became" in sentence for sentence in release.manifest["chosen"])

@@ -60,14 +60,14 @@ def test_every_class_has_k_units_and_the_column_is_withheld() -> None:
     assert fewest_and_largest(without.table, TABLE["home"].tolist())[0] < 4, (
         "so that there is something to keep"
     )
-    told = {finding.guarantee: finding for finding in release.anonymity.findings}
-    assert (told["units"].worst, told["share"].worst) == (fewest, largest)
+    findings = {finding.guarantee: finding for finding in release.anonymity.findings}
+    assert (findings["units"].worst, findings["share"].worst) == (fewest, largest)
 
 
 def test_without_units_nothing_changes() -> None:
-    plain, asked = TABLE.drop(columns="home"), {**ASKED, "unit": None}
-    named = ma.anonymize(TABLE, **{**asked, "identifier": ["home"]})
-    assert np.array_equal(ma.anonymize(plain, **asked).labels, named.labels)
+    plain, settings = TABLE.drop(columns="home"), {**ASKED, "unit": None}
+    named = ma.anonymize(TABLE, **{**settings, "identifier": ["home"]})
+    assert np.array_equal(ma.anonymize(plain, **settings).labels, named.labels)
     assert "units" not in named.manifest["guarantee"]
 
 
@@ -77,8 +77,8 @@ def test_what_everybody_is_told_follows_from_the_settings(tmp_path: Path) -> Non
     public = (tmp_path / "out.csv.public.json").read_text()
     inside = json.loads((tmp_path / "out.csv.internal.json").read_text())
     assert "home" not in public
-    told = json.loads(public)["guarantee"]["units"]
-    assert told == {
+    units = json.loads(public)["guarantee"]["units"]
+    assert units == {
         "every_class": "has records of 4 or more different units and has no unit with more than "
         "half of "
         "its records"
@@ -152,8 +152,8 @@ def test_repeated_to_the_byte(tmp_path: Path) -> None:
 
 def test_compared_methods_keep_units() -> None:
     shared = {name: ASKED[name] for name in ("quasi", "confidential", "unit")}
-    found = compare(TABLE, ks=[4], methods=["mdav", "individual-ranking"], **shared)
-    kept, refused = found.rows
+    comparison = compare(TABLE, ks=[4], methods=["mdav", "individual-ranking"], **shared)
+    kept, refused = comparison.rows
     (free,) = compare(
         TABLE, ks=[4], methods=["mdav"], quasi=shared["quasi"], confidential=["ill"]
     ).rows
@@ -171,11 +171,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "expected"), WRONG)
-def test_wrong_input_gets_its_sentence(said: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ma.InputError, match=expected) as told:
-        ma.anonymize(TABLE, **{**ASKED, **said})
-    assert "secret-home" not in str(told.value)
+@pytest.mark.parametrize(("settings", "expected"), WRONG)
+def test_wrong_input_gets_its_sentence(settings: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ma.InputError, match=expected) as error:
+        ma.anonymize(TABLE, **{**ASKED, **settings})
+    assert "secret-home" not in str(error.value)
 
 
 def test_missing_units_and_a_unit_with_most_records_are_refused_before_any_work() -> None:
@@ -183,9 +183,9 @@ def test_missing_units_and_a_unit_with_most_records_are_refused_before_any_work(
     with pytest.raises(ma.InputError, match=r"'home' .* missing in 3 of 150, first in row 8"):
         ma.anonymize(holed, **ASKED)
     one = TABLE.assign(home=np.where(TABLE.index < 76, "secret-home-0", TABLE["home"]))
-    with pytest.raises(ma.InputError, match=r"'home' has .* of all 150") as told:
+    with pytest.raises(ma.InputError, match=r"'home' has .* of all 150") as error:
         ma.anonymize(one, **ASKED)
-    assert "secret-home" not in str(told.value)
+    assert "secret-home" not in str(error.value)
 
 
 def test_records_left_out_for_gaps_leave_their_units_out() -> None:
@@ -199,16 +199,16 @@ def test_records_left_out_for_gaps_leave_their_units_out() -> None:
 
 def test_a_stratum_that_cannot_keep_units_is_refused_or_left_out() -> None:
     region = np.where(TABLE["home"].isin(sorted(set(TABLE["home"]))[:3]), "north", "south")
-    told = TABLE.assign(region=region)
+    table = TABLE.assign(region=region)
     few = int((region == "north").sum())
     assert few >= 4, "enough records, too few units"
-    asked = {**ASKED, "stratum": ["region"]}
+    settings = {**ASKED, "stratum": ["region"]}
     with pytest.raises(
         ma.InputError,
         match=rf"1 of 2 strata \(with {few} records\) has records that cannot keep 4 different",
     ):
-        ma.anonymize(told, **asked)
-    release = ma.anonymize(told, **asked, small_strata="drop")
+        ma.anonymize(table, **settings)
+    release = ma.anonymize(table, **settings, small_strata="drop")
     left = TABLE.loc[region == "south", "home"].tolist()
     assert len(release.table) == len(left)
     assert fewest_and_largest(release.table, left)[0] >= 4
@@ -218,13 +218,13 @@ def test_check_counts_units_on_any_table() -> None:
     release = ma.anonymize(TABLE, **ASKED)
     checked = pd.DataFrame(release.table).assign(home=TABLE["home"])
     assert ma.check(checked, ["age", "rooms"], 4, unit="home").holds
-    found = ma.check(checked.assign(home="one"), ["age", "rooms"], 4, ["ill"], l=2, unit="home")
-    assert {f.guarantee: f.holds for f in found.findings}.items() >= {
+    result = ma.check(checked.assign(home="one"), ["age", "rooms"], 4, ["ill"], l=2, unit="home")
+    assert {f.guarantee: f.holds for f in result.findings}.items() >= {
         ("units", False),
         ("share", False),
     }
-    assert len(found.failing) == len(found.sizes)
-    assert found.sizes.min() >= 4
+    assert len(result.failing) == len(result.sizes)
+    assert result.sizes.min() >= 4
     for unit, expected in (("age", "two roles"), ("house", "no column 'house'")):
         with pytest.raises(ma.InputError, match=expected):
             ma.check(checked, ["age", "rooms"], 4, unit=unit)
@@ -235,7 +235,7 @@ def test_check_counts_units_on_any_table() -> None:
 def test_households_of_a_survey(tmp_path: Path, reference_data: Path) -> None:
     source = reference_data / "tables" / "testdata.csv"
     codes = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
-    quasi, asked = [*codes, "age"], {"k": 5, "nominal": codes, "rest": "drop", "seed": 1}
+    quasi, settings = [*codes, "age"], {"k": 5, "nominal": codes, "rest": "drop", "seed": 1}
     release = anonymize_file(
         source,
         tmp_path / "out.csv",
@@ -243,9 +243,9 @@ def test_households_of_a_survey(tmp_path: Path, reference_data: Path) -> None:
         unit="ori_hid",
         keep_order=True,
         effort=20,
-        **asked,
+        **settings,
     )
-    free = ma.anonymize(pd.read_csv(source), quasi=quasi, effort="quick", **asked)
+    free = ma.anonymize(pd.read_csv(source), quasi=quasi, effort="quick", **settings)
     written, home = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(source)["ori_hid"]
     assert list(written.columns) == quasi
     for members in written.groupby(quasi).indices.values():
@@ -253,5 +253,7 @@ def test_households_of_a_survey(tmp_path: Path, reference_data: Path) -> None:
         assert len(members) >= len(counts) >= 5
         assert 2 * counts.max() <= len(members)
     assert free.loss["IL_within"] < release.loss["IL_within"] < 3.3
-    alone = ma.anonymize(pd.read_csv(source), quasi=quasi, method="mdav", unit="ori_hid", **asked)
+    alone = ma.anonymize(
+        pd.read_csv(source), quasi=quasi, method="mdav", unit="ori_hid", **settings
+    )
     assert release.loss["IL_within"] < alone.loss["IL_within"], "merging alone loses more"

@@ -14,7 +14,7 @@ import pytest
 
 import microagg as ma
 import small_blocks
-from beyond import asked, in_passes, table_of
+from beyond import in_passes, settings_for, table_of
 from microagg.files.commit.writing import write_table
 from microagg.files.reading import read_table
 from microagg.files.stats.names import RULES, propose_names
@@ -81,8 +81,8 @@ def test_the_error_proposes_names_that_work(tmp_path: Path) -> None:
     write_table(pa.table(IRIS), source)
     with pytest.raises(ma.InputError, match="no Stata file can have a column called") as refusal:
         ma.anonymize_file(source, tmp_path / "out.dta", **ROLES)
-    said = str(refusal.value)
-    rename = json.loads(said[said.index("{") : said.index("}") + 1].replace("'", '"'))
+    message = str(refusal.value)
+    rename = json.loads(message[message.index("{") : message.index("}") + 1].replace("'", '"'))
     assert rename == {"Sepal.Length": "Sepal_Length", "Petal.Width": "Petal_Width"}
     ma.anonymize_file(source, tmp_path / "out.dta", **ROLES, rename=rename)
     assert read_table(tmp_path / "out.dta").column_names == [
@@ -116,7 +116,7 @@ def test_all_that_is_said_of_a_column_goes_with_it(tmp_path: Path) -> None:
         "re gion": "region",
         "w t": "w",
     }
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "quasi": ["the age", "grade.x"],
         "confidential": "ill.ness",
         "stratum": "re gion",
@@ -128,7 +128,7 @@ def test_all_that_is_said_of_a_column_goes_with_it(tmp_path: Path) -> None:
         "cap": {"the age": 40},
         "seed": 3,
     }
-    release = ma.anonymize_file(source, tmp_path / "out.csv", **said, rename=rename)
+    release = ma.anonymize_file(source, tmp_path / "out.csv", **settings, rename=rename)
     table = read_table(tmp_path / "out.csv")
     assert table.column_names == list(rename.values())
     assert release.settings.cap == {"age": (None, 40.0)}
@@ -145,17 +145,17 @@ def test_out_of_core_gives_the_same_bytes(
     small_blocks.make_small(monkeypatch.setattr)
     source = tmp_path / f"in{ending}"
     write_table(table_of(1500, kinds="mixed"), source)
-    settings = asked(
+    settings = settings_for(
         "mixed", keep=["id", "w"], rename={"age": "the age", "ill": "illness", "town": "city"}
     )
     settings |= {"missing": "drop", "nominal": ["town"]}
-    here = ma.anonymize_file(source, tmp_path / "memory.parquet", **settings)
-    there = in_passes(monkeypatch, source, tmp_path / "passes.parquet", **settings)
+    in_memory = ma.anonymize_file(source, tmp_path / "memory.parquet", **settings)
+    out_of_core = in_passes(monkeypatch, source, tmp_path / "passes.parquet", **settings)
     assert (tmp_path / "memory.parquet").read_bytes() == (tmp_path / "passes.parquet").read_bytes()
     assert {"the age", "illness", "city"} <= set(pq.read_schema(tmp_path / "passes.parquet").names)
-    assert there.table is None
-    assert there.manifest["input"] == here.manifest["input"]
-    assert there.settings == here.settings
+    assert out_of_core.table is None
+    assert out_of_core.manifest["input"] == in_memory.manifest["input"]
+    assert out_of_core.settings == in_memory.settings
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,15 @@ def test_rules_go_with_their_columns(tmp_path: Path) -> None:
     rows = [(1000 + 7 * i, 13 * i % 90) for i in range(24)]
     source = tmp_path / "in.csv"
     source.write_text("all.of it,wage,other\n" + "".join(f"{a + b},{a},{b}\n" for a, b in rows))
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "k": 3,
         "quasi": ["all.of it", "wage", "other"],
         "rules": "all.of it = wage + other",
         "seed": 1,
     }
-    release = ma.anonymize_file(source, tmp_path / "out.csv", **said, rename={"all.of it": "total"})
+    release = ma.anonymize_file(
+        source, tmp_path / "out.csv", **settings, rename={"all.of it": "total"}
+    )
     assert release.settings.rules == ("total = wage + other",)
     table = read_table(tmp_path / "out.csv", quasi=["total", "wage", "other"]).to_pydict()
     parts = zip(table["wage"], table["other"], strict=True)

@@ -1,5 +1,5 @@
-"""What a release risks beyond its guarantee: dominant values, k = 2, exact means, two releases of
-one table.
+"""Risks of a release beyond its guarantee: dominant values, k = 2, exact means, two releases of one
+table.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class TestDominance:
         members: dict[int, list[float]] = defaultdict(list)
         for group, value in zip(groups.tolist(), column.tolist(), strict=True):
             members[group].append(abs(value))
-        found = 0
+        count = 0
         for parts in members.values():
             largest, *others = sorted(parts, reverse=True)
             exceeds = largest > 0.75 * sum(parts)
-            found += exceeds or (len(parts) > 2 and sum(others[1:]) < 0.1 * largest)
-        assert dominated_groups(column, classes_of([groups])) == found
+            count += exceeds or (len(parts) > 2 and sum(others[1:]) < 0.1 * largest)
+        assert dominated_groups(column, classes_of([groups])) == count
 
     def test_each_column_alone_has_groups_of_its_own(self) -> None:
         release = ma.anonymize(incomes(), 5, ["income", "age"], method="individual-ranking", seed=1)
@@ -106,8 +106,8 @@ class TestDominance:
         assert len(dominance_told(release)) == expected
 
     def test_two_in_a_group_know_each_other(self) -> None:
-        told = [ma.anonymize(tables.people(20), k, **ROLES, seed=1).notes for k in (2, 3)]
-        assert [any("each of the two records" in note for note in notes) for notes in told] == [
+        noted = [ma.anonymize(tables.people(20), k, **ROLES, seed=1).notes for k in (2, 3)]
+        assert [any("each of the two records" in note for note in notes) for notes in noted] == [
             True,
             False,
         ]
@@ -117,13 +117,13 @@ class TestDominanceOfMixedTables:
     """Only values that made a mean count."""
 
     def notes(
-        self, variables: tuple[Variable, ...], values: list[list[float]], **asked: Any
+        self, variables: tuple[Variable, ...], values: list[list[float]], **options: Any
     ) -> list[str]:
         column = np.array(values)
         cells = Cells(variables, column, np.where(np.isnan(column), 0, -1).astype(np.int16))
         labels = np.repeat(np.arange(len(values) // 4), 4).astype(np.int32)
-        found = aggregated(cells, labels, k=4, **asked)
-        dominated = dominated_columns(cells, labels, labels, found)
+        result = aggregated(cells, labels, k=4, **options)
+        dominated = dominated_columns(cells, labels, labels, result)
         return list(notes_from(NoteFacts(k=4, dominated=dominated)))
 
     GAP = float("nan")
@@ -253,11 +253,11 @@ class TestCaps:
         release = released(cap={"income": "99.5%"})
         assert not dominance_told(release)
         assert max(release.table.column("income").to_pylist()) <= 3500
-        told = release.manifest["capped"]["income"]
-        over = sum(value > told["high"] for value in incomes().column("income").to_pylist())
-        assert told["above"] == over >= 1
+        capped = release.manifest["capped"]["income"]
+        over = sum(value > capped["high"] for value in incomes().column("income").to_pylist())
+        assert capped["above"] == over >= 1
         assert any(f"{over} value" in note and "of 'income'" in note for note in release.notes)
-        assert told["high"] < 3500
+        assert capped["high"] < 3500
         (figure,) = (f for m, f in release.figures if m.name == "dominance")
         assert figure.columns["income"] < 50.0, "of the values that were averaged"
 
@@ -375,9 +375,9 @@ class TestAcceptance:
             not compare(table, ks=[3], methods=method, quasi=tables.QUASI, **shared).rows[0].error
         )
         release = ma.anonymize(table, 3, **ROLES, seed=1, **settings)
-        told = json.loads(json.dumps(release.manifest))
-        del told["settings"]["accept_risk"]  # as in manifests of before
-        (tmp_path / "m.json").write_text(json.dumps(told))
+        manifest = json.loads(json.dumps(release.manifest))
+        del manifest["settings"]["accept_risk"]  # as in manifests of before
+        (tmp_path / "m.json").write_text(json.dumps(manifest))
         repeat_file(tmp_path / "m.json", source, tmp_path / "again.csv")
         assert (tmp_path / "again.csv").exists()
 
@@ -400,24 +400,28 @@ class TestASecondRelease:
     def save(
         self, folder: Path, name: str, table: pa.Table | None = None, **settings: Any
     ) -> ma.Release:
-        given = tables.people(40) if table is None else table
-        release = ma.anonymize(given, **{"k": 4, "seed": 1, **ROLES, **settings})
+        source = tables.people(40) if table is None else table
+        release = ma.anonymize(source, **{"k": 4, "seed": 1, **ROLES, **settings})
         release.save(folder / name)
         return release
 
-    def told(self, release: ma.Release) -> list[str]:
+    def notes_of(self, release: ma.Release) -> list[str]:
         return [note for note in release.notes if "you released this table before" in note]
 
     def test_other_groups_of_the_same_table_are_told_about(self, tmp_path: Path) -> None:
-        assert not self.told(self.save(tmp_path, "a.csv"))
-        (note,) = self.told(self.save(tmp_path, "b.parquet", k=5))
+        assert not self.notes_of(self.save(tmp_path, "a.csv"))
+        (note,) = self.notes_of(self.save(tmp_path, "b.parquet", k=5))
         assert "'a.csv'" in note
 
     def test_the_same_groups_are_not(self, tmp_path: Path) -> None:
         self.save(tmp_path, "a.csv")
-        assert not self.told(self.save(tmp_path, "b.parquet")), "the same groups in another format"
-        assert not self.told(self.save(tmp_path, "a.csv")), "in the place of the other"
-        assert not self.told(self.save(tmp_path, "c.csv", table=tables.people(44))), "another table"
+        assert not self.notes_of(self.save(tmp_path, "b.parquet")), (
+            "the same groups in another format"
+        )
+        assert not self.notes_of(self.save(tmp_path, "a.csv")), "in the place of the other"
+        assert not self.notes_of(self.save(tmp_path, "c.csv", table=tables.people(44))), (
+            "another table"
+        )
 
     def test_a_release_that_replaces_another_is_not_compared_with_it(self, tmp_path: Path) -> None:
         self.save(tmp_path, "a.csv")
@@ -435,7 +439,7 @@ class TestASecondRelease:
         ):
             (tmp_path / f"{name}.internal.json").write_bytes(content)
         (tmp_path / "folder.internal.json").mkdir()
-        assert not self.told(self.save(tmp_path, "a.csv"))
+        assert not self.notes_of(self.save(tmp_path, "a.csv"))
 
 
 class TestBounds:

@@ -28,15 +28,15 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20
 
 
 def same_cells(path: Path, table: pa.Table) -> None:
-    for library, found in labelled.read_by_others(path).items():
+    for library, columns in labelled.read_by_others(path).items():
         wanted = labelled.expected(table, path.suffix, tags=library != "pandas")
-        assert list(found) == list(wanted), library
+        assert list(columns) == list(wanted), library
         for name, cells in wanted.items():
-            assert found[name] == cells, f"{library}, {name}"
+            assert columns[name] == cells, f"{library}, {name}"
 
 
 def same_labels(path: Path, table: pa.Table) -> None:
-    """What pyreadstat finds of labels, measure levels and missing codes."""
+    """Assert that pyreadstat finds the labels, measure levels and missing codes."""
     _, about = labelled.with_pyreadstat(path)
     for field in table.schema:
         labels, name = labels_of(field), field.name
@@ -46,7 +46,7 @@ def same_labels(path: Path, table: pa.Table) -> None:
         if path.suffix in (".sav", ".zsav"):
             assert values == labels.values
             assert about.variable_measure[name] == (labels.measure or "unknown")
-            declared = [each["lo"] for each in about.missing_ranges.get(name, [])]
+            declared = [entry["lo"] for entry in about.missing_ranges.get(name, [])]
             assert sorted(declared) == sorted(labels.missing)
         elif path.suffix == ".dta" and not text:
             codes = sorted(labels.missing)
@@ -79,7 +79,7 @@ def test_a_table_that_is_written(tmp_path: Path, seed: int, ending: str) -> None
 def test_a_table_that_is_anonymized(tmp_path: Path, seed: int) -> None:
     source = tmp_path / "in.sav"
     write_table(labelled.made_table(seed, 40), source)
-    asked = Settings.of(
+    settings = Settings.of(
         k=3,
         quasi=labelled.QUASI,
         rest="keep",
@@ -87,7 +87,7 @@ def test_a_table_that_is_anonymized(tmp_path: Path, seed: int) -> None:
         seed=seed,
         accept_risk=["true-values", "named-columns"],
     )
-    release = ma.anonymize(read_table(source), settings=asked)
+    release = ma.anonymize(read_table(source), settings=settings)
     for ending in ENDINGS:
         path = tmp_path / f"out{ending}"
         release.save(path, keep_order=True)

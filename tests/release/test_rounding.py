@@ -28,7 +28,7 @@ def test_one_odd_cell_does_not_make_means_exact(cell: float) -> None:
     values = release.table.column("age").to_numpy()
     assert (values == np.rint(values)).all()
     assert "'age' to steps of 1" in next(
-        each for each in release.notes if "like most values" in each
+        note for note in release.notes if "like most values" in note
     )
 
 
@@ -37,20 +37,20 @@ def test_raw_floats_are_rounded_by_their_spread() -> None:
     heights, incomes = (release.table.column(name).to_numpy() for name in ("height", "income"))
     assert (heights == np.round(heights, 4)).all()
     assert (incomes == 100.0 * np.rint(incomes / 100.0)).all()
-    told = next(each for each in release.notes if "spread" in each)
-    assert told.endswith("'height' to steps of 0.0001, 'income' to steps of 100")
+    sentence = next(note for note in release.notes if "spread" in note)
+    assert sentence.endswith("'height' to steps of 0.0001, 'income' to steps of 100")
     assert release.manifest["scaling"]["income"]["decimals"] == -2
     exact = released({"height": [1.5, 1.7, 2.0] * 60})
-    assert not any("steps of" in each for each in exact.notes)
+    assert not any("steps of" in note for note in exact.notes)
 
 
 def test_full_precision_is_left_as_it_is() -> None:
     column = RNG.normal(size=9)
     release = released({"x": column}, precision="full", accept_risk=["full-precision"])
     groups = [column[release.labels == label] for label in range(release.labels.max() + 1)]
-    found = release.table.column("x").to_numpy()
-    assert sorted(set(found)) == pytest.approx(sorted(each.mean() for each in groups), rel=1e-15)
-    assert not any("steps of" in each for each in release.notes)
+    values = release.table.column("x").to_numpy()
+    assert sorted(set(values)) == pytest.approx(sorted(group.mean() for group in groups), rel=1e-15)
+    assert not any("steps of" in note for note in release.notes)
 
 
 def test_loss_is_that_of_what_is_released() -> None:
@@ -65,9 +65,9 @@ def test_raw_weights_are_rounded() -> None:
     weights = RNG.lognormal(3.0, 0.5, 300)
     table = pa.table({"age": AGES, "w": weights})
     release = ma.anonymize(table, k=3, quasi=["age"], weight="w", seed=1, effort="quick")
-    found = release.table.column("w").to_numpy()
-    assert (found == np.round(found, 2)).all()
-    assert found.sum() == pytest.approx(weights.sum(), rel=1e-3)
+    released_weights = release.table.column("w").to_numpy()
+    assert (released_weights == np.round(released_weights, 2)).all()
+    assert released_weights.sum() == pytest.approx(weights.sum(), rel=1e-3)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_all_ways_round_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "zeros": np.where(RNG.random(records) < 0.8, 0.0, raw),
         "single": pa.array(raw.astype(np.float32)),
         "noise": np.round(raw, 2) + 1.1 - 1.1,
-        "deep": pa.array([Decimal(f"{each:.12f}") for each in raw], pa.decimal128(30, 12)),
+        "deep": pa.array([Decimal(f"{number:.12f}") for number in raw], pa.decimal128(30, 12)),
         "w": RNG.lognormal(1.0, 0.3, records),
     })  # fmt: skip
     quasi = [name for name in table.column_names if name != "w"]
@@ -98,7 +98,7 @@ def test_all_ways_round_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         date="2026-01-01",
     )
     assert memory == beyond
-    decimals = {name: each["decimals"] for name, each in manifest["scaling"].items()}
+    decimals = {name: entry["decimals"] for name, entry in manifest["scaling"].items()}
     assert decimals == {
         "odd": 0,
         "raw": 3,

@@ -76,11 +76,11 @@ def test_sums_hold_in_every_released_record(more: dict[str, Any]) -> None:
 def test_found_sums_are_noted_and_told_in_both_reports(tmp_path: Path) -> None:
     release = released(table_of())
     assert any(
-        "sums between columns were found" in note and all(each in note for each in FOUND)
+        "sums between columns were found" in note and all(rule in note for rule in FOUND)
         for note in release.notes
     )
-    assert [(each["rule"], each["missed"]) for each in release.manifest["sums"]] == [
-        (each, 0) for each in FOUND
+    assert [(entry["rule"], entry["missed"]) for entry in release.manifest["sums"]] == [
+        (rule, 0) for rule in FOUND
     ]
     assert release.public_manifest["sums"] == release.manifest["sums"]
     for public in (False, True):
@@ -105,7 +105,7 @@ def test_groups_with_gaps_keep_sums_where_they_release_all_values() -> None:
     release = released(table_of(gaps=True))
     assert missed(release.table, "total", "wage", "other") == 0
     assert release.table.column("total").null_count > 0
-    assert [each["rule"] for each in release.manifest["sums"]] == FOUND
+    assert [entry["rule"] for entry in release.manifest["sums"]] == FOUND
 
 
 def test_whole_totals_of_parts_with_decimals_stay_whole() -> None:
@@ -131,11 +131,11 @@ def test_whole_totals_of_parts_with_decimals_stay_whole() -> None:
 )
 def test_what_cannot_be_kept_is_noted_or_refused(more: dict[str, Any], why: str) -> None:
     release = released(table_of(), **more)
-    note = next(each for each in release.notes if "total = wage + other" in each)
+    note = next(candidate for candidate in release.notes if "total = wage + other" in candidate)
     assert "is not kept" in note
     assert re.search(why, note)
-    told = [each["rule"] for each in release.manifest["sums"]]
-    assert ("total = wage + other" in told) == (
+    rules = [entry["rule"] for entry in release.manifest["sums"]]
+    assert ("total = wage + other" in rules) == (
         missed(release.table, "total", "wage", "other") == 0
     )
     with pytest.raises(ma.InputError, match=f"cannot be kept, because .*{why}"):
@@ -149,9 +149,9 @@ def test_declared_rules_must_hold() -> None:
     table = table.set_column(3, "total", pa.array(wrong))
     with pytest.raises(
         ma.InputError, match=r"'total = wage \+ other' does not hold in 1 of 300 records"
-    ) as told:
+    ) as error:
         released(table, rules="total = wage + other")
-    assert f"{wrong[7]:.0f}" not in str(told.value)
+    assert f"{wrong[7]:.0f}" not in str(error.value)
     for rule in ("total = wage + region", "total = wage + nothing"):
         with pytest.raises(ma.InputError, match="no quasi-identifying column of plain numbers"):
             released(table, rules=rule)
@@ -195,8 +195,8 @@ def test_all_ways_keep_the_same_sums(
     )
     assert memory == beyond
     assert json.loads(beyond["out.parquet.public.json"])["sums"] == manifest["sums"]
-    told = {each["rule"] for each in manifest["sums"]}
-    assert told == {"total = wage + other", *(more.get("rules") or FOUND[1:])}
+    rules = {entry["rule"] for entry in manifest["sums"]}
+    assert rules == {"total = wage + other", *(more.get("rules") or FOUND[1:])}
     released = pa.parquet.read_table(tmp_path / "beyond" / "out.parquet")
     assert (
         missed(released, "total", "wage", "other") == missed(released, "total", "tax", "net") == 0
@@ -221,4 +221,4 @@ def test_a_rule_that_does_not_hold_is_refused_beyond_memory(
             effort="quick",
             rules="wage = tax + net",
         )
-    assert [each.name for each in tmp_path.iterdir()] == ["in.parquet"]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

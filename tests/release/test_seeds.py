@@ -1,4 +1,4 @@
-"""What the documents say of the seed as a defence is true."""
+"""Statements of the documents on the seed as a defence are true."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TABLE = pa.table(
     [("quick", {1}), pytest.param("balanced", {2, 3}, marks=pytest.mark.slow)],
 )
 def test_which_efforts_group_otherwise_with_another_seed(effort: str, groupings: set[int]) -> None:
-    found = {
+    distinct = {
         ma.anonymize(TABLE, k=3, quasi=["a", "b", "c"], effort=effort, seed=seed).labels.tobytes()
         for seed in range(3)
     }
-    assert len(found) in groupings
+    assert len(distinct) in groupings
     for name in ("SECURITY.md", "docs/decisions/public.md", "docs/pipelines.md"):
-        said = " ".join((DOCUMENTS / name).read_text("utf-8").split())
-        assert "any seed gives the same groups" in said
-        assert "quick`" in said
+        text = " ".join((DOCUMENTS / name).read_text("utf-8").split())
+        assert "any seed gives the same groups" in text
+        assert "quick`" in text

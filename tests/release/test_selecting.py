@@ -35,7 +35,7 @@ SAID: dict[str, Any] = {"k": 4, "seed": 1, "effort": "quick", "rest": "drop"}
 
 
 @pytest.mark.parametrize(
-    ("said", "quasi"),
+    ("settings", "quasi"),
     [
         ({"quasi": "q[12]"}, ("q1", "q2")),
         ({"quasi": ["q?", "town"], "keep": ["q3"]}, ("q1", "q2", "q*", "town")),
@@ -44,15 +44,15 @@ SAID: dict[str, Any] = {"k": 4, "seed": 1, "effort": "quick", "rest": "drop"}
         ({"quasi": "q[123]", "nominal": "q[3]"}, ("q1", "q2", "q3")),
     ],
 )
-def test_patterns(said: dict[str, Any], quasi: tuple[str, ...]) -> None:
-    release = ma.anonymize(TABLE, **SAID, **said)
+def test_patterns(settings: dict[str, Any], quasi: tuple[str, ...]) -> None:
+    release = ma.anonymize(TABLE, **SAID, **settings)
     assert release.settings.quasi == quasi
     named = ma.anonymize(TABLE, settings=release.settings)
     assert named.table.equals(release.table)
 
 
 @pytest.mark.parametrize(
-    ("said", "says"),
+    ("settings", "says"),
     [
         (
             {"quasi": "z*"},
@@ -61,9 +61,9 @@ def test_patterns(said: dict[str, Any], quasi: tuple[str, ...]) -> None:
         ({"quasi": "q?", "keep": "q[3]"}, "column 'q3' was given two roles"),
     ],
 )
-def test_patterns_that_fit_nothing_or_twice(said: dict[str, Any], says: str) -> None:
+def test_patterns_that_fit_nothing_or_twice(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
-        ma.anonymize(TABLE, **SAID, **said)
+        ma.anonymize(TABLE, **SAID, **settings)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".feather", ".xlsx", ".sav"])
@@ -81,9 +81,9 @@ def test_patterns_out_of_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     small_blocks.make_small(monkeypatch.setattr)
     source = tmp_path / "in.csv"
     write_table(pa.concat_tables([TABLE.drop_columns(["q*"])] * 40), source)
-    said = {**SAID, "quasi": "q*", "keep": "t*", "date": "2026-01-01"}
-    ma.anonymize_file(source, tmp_path / "memory.csv", **said)
-    assert in_passes(monkeypatch, source, tmp_path / "passes.csv", **said).table is None
+    settings = {**SAID, "quasi": "q*", "keep": "t*", "date": "2026-01-01"}
+    ma.anonymize_file(source, tmp_path / "memory.csv", **settings)
+    assert in_passes(monkeypatch, source, tmp_path / "passes.csv", **settings).table is None
     assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "passes.csv").read_bytes()
 
 
@@ -109,8 +109,8 @@ def test_other_commands_take_patterns(tmp_path: Path) -> None:
         ma.check(release.table, "q?", k=4).holds
         == ma.check(release.table, ["q1", "q2", "q3"], k=4).holds
     )
-    found = ma.assess(TABLE, release.table, quasi="q[12]", keep="t*", known="q1")
-    assert found.pair.quasi == ("q1", "q2")
+    assessment = ma.assess(TABLE, release.table, quasi="q[12]", keep="t*", known="q1")
+    assert assessment.pair.quasi == ("q1", "q2")
     assert ma.compare(TABLE, ks=[3], methods="mdav", quasi="q[12]").quasi == ("q1", "q2")
 
 

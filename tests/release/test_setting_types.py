@@ -47,15 +47,15 @@ def test_parameters_of_a_method_are_names_and_values() -> None:
 
 
 def test_a_seed_and_a_date_are_kept_or_made() -> None:
-    asked = Settings.of(k=2, quasi=["age"])
-    one, other = asked.resolved(), asked.resolved()
+    settings = Settings.of(k=2, quasi=["age"])
+    one, other = settings.resolved(), settings.resolved()
     assert one.seed is not None
     assert other.seed is not None
     assert one.seed != other.seed
     assert 0 <= one.seed < 2**63
     today = datetime.date.today()
     assert one.date in (today.isoformat(), (today - datetime.timedelta(days=1)).isoformat())
-    kept = asked.but(seed=0, date="2001-02-03").resolved()
+    kept = settings.but(seed=0, date="2001-02-03").resolved()
     assert (kept.seed, kept.date) == (0, "2001-02-03")
 
 

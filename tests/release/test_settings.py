@@ -31,11 +31,11 @@ ROLES: dict[str, Any] = {"quasi": tables.QUASI, "rest": "keep", "identifier": ["
 
 def defaults_of(function: Any) -> dict[str, Any]:
     """Parameters of a function and their defaults, as far as they are settings."""
-    found = inspect.signature(function).parameters.values()
+    parameters = inspect.signature(function).parameters.values()
     return {
-        each.name: each.default
-        for each in found
-        if each.name in Settings.parameters() and each.name != "params"
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.name in Settings.parameters() and parameter.name != "params"
     }
 
 
@@ -43,7 +43,9 @@ def test_the_signature_of_anonymize_is_that_of_settings() -> None:
     names = set(inspect.signature(ma.anonymize).parameters)
     assert names - NOT_SETTINGS == set(Settings.parameters()) - {"params"}
     expected = {
-        name: each.default for name, each in Settings.parameters().items() if name != "params"
+        name: parameter.default
+        for name, parameter in Settings.parameters().items()
+        if name != "params"
     }
     assert defaults_of(ma.anonymize) == expected
 
@@ -64,7 +66,9 @@ def options_of(command: str) -> set[str]:
     """The long options of a command, as a user types them."""
     group = typer.main.get_command(app)
     parameters = group.commands[command].params  # pyright: ignore
-    return {option for each in parameters for option in each.opts if option.startswith("--")}
+    return {
+        option for parameter in parameters for option in parameter.opts if option.startswith("--")
+    }
 
 
 def test_the_command_line_has_an_option_for_each_setting() -> None:
@@ -74,7 +78,7 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
         if name not in ("params", "reading", "writing")
     }
     searching = {f"--{name.replace('_', '-')}" for name in SEARCHING}
-    own = {
+    extra = {
         "--threads",
         "--keep-order",
         "--report",
@@ -85,10 +89,10 @@ def test_the_command_line_has_an_option_for_each_setting() -> None:
         "--resume",
         "--dask",
     }
-    own |= {"--manifest", "--public-manifest", "--dry-run", "--json", "--numeric"}
-    own |= {flag_of(name) for name in reading_options()} | {"--escape-formulas"}
-    own |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
-    assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | own
+    extra |= {"--manifest", "--public-manifest", "--dry-run", "--json", "--numeric"}
+    extra |= {flag_of(name) for name in reading_options()} | {"--escape-formulas"}
+    extra |= {flag_of(f"out_{name}") for name in writing_options() if name != "escape_formulas"}
+    assert options_of("anonymize") - {"--help"} == flags | searching | {"--param"} | extra
     assert options_of("check") >= {
         "--k",
         "--quasi",
@@ -128,7 +132,7 @@ def test_no_result_of_a_manifest_is_called_like_a_setting() -> None:
 
 
 def test_settings_survive_a_manifest() -> None:
-    asked = Settings.of(
+    settings = Settings.of(
         k="4",
         quasi="age",
         confidential=["ill"],
@@ -160,15 +164,15 @@ def test_settings_survive_a_manifest() -> None:
         reading={"delimiter": "semicolon", "decimal": ",", "header": False},
         writing={"encoding": "latin1", "escape_formulas": True},
     )
-    assert Settings.from_data(json.loads(json.dumps(asked.as_data()))) == asked
-    assert (asked.k, asked.l, asked.c, asked.params) == (4, 2, 3.0, {"gamma": 0.3})
-    assert list(asked.as_data()) == [
-        each.name for each in dataclasses.fields(Settings) if each.metadata
+    assert Settings.from_data(json.loads(json.dumps(settings.as_data()))) == settings
+    assert (settings.k, settings.l, settings.c, settings.params) == (4, 2, 3.0, {"gamma": 0.3})
+    assert list(settings.as_data()) == [
+        field.name for field in dataclasses.fields(Settings) if field.metadata
     ]
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("settings", "says"),
     [
         ({}, "k must be a whole number"),
         ({"k": True}, "k must be a whole number"),
@@ -189,41 +193,41 @@ def test_settings_survive_a_manifest() -> None:
         ({"k": 3, "c": 2}, "give l as well"),
     ],
 )
-def test_wrong_settings_get_a_sentence(given: dict[str, Any], says: str) -> None:
+def test_wrong_settings_get_a_sentence(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
-        Settings.of(**given)
+        Settings.of(**settings)
 
 
 def test_changing_a_setting() -> None:
-    asked = Settings.of(k=3, quasi="age", effort="quick")
-    assert asked.but(k=5).params == asked.params
-    assert asked.but(effort="balanced").params["effort"] == "balanced"
-    assert asked.but(method="mdav").params == {"leftovers": "block"}
+    settings = Settings.of(k=3, quasi="age", effort="quick")
+    assert settings.but(k=5).params == settings.params
+    assert settings.but(effort="balanced").params["effort"] == "balanced"
+    assert settings.but(method="mdav").params == {"leftovers": "block"}
     with pytest.raises(ma.InputError, match="no setting 'nonsense'"):
-        Settings.from_data({**asked.as_data(), "nonsense": "red"})
+        Settings.from_data({**settings.as_data(), "nonsense": "red"})
 
 
 def test_settings_handed_over_whole() -> None:
     table = tables.people(30)
-    asked = Settings.of(k=4, **ROLES, method="mdav", seed=3)
-    release = ma.anonymize(table, settings=asked)
-    assert release.settings == asked.resolved()
+    settings = Settings.of(k=4, **ROLES, method="mdav", seed=3)
+    release = ma.anonymize(table, settings=settings)
+    assert release.settings == settings.resolved()
     assert (
         release.labels.tolist()
         == ma.anonymize(table, 4, **ROLES, method="mdav", seed=3).labels.tolist()
     )
     with pytest.raises(ma.InputError, match=r"settings\.but\(k="):
-        ma.anonymize(table, 4, settings=asked)
+        ma.anonymize(table, 4, settings=settings)
     with pytest.raises(ma.InputError, match=r"Settings\.of"):
         ma.anonymize(table, settings={"k": 4})  # pyright: ignore
 
 
 def test_nothing_beside_settings_is_passed_over_for_files(tmp_path: Path) -> None:
     source = tables.write(tables.people(30), tmp_path / "in.csv")
-    asked = Settings.of(k=4, **ROLES, method="v-mdav", seed=3)
+    settings = Settings.of(k=4, **ROLES, method="v-mdav", seed=3)
     for beside in ({"gamma": 0.5}, {"scale": "rank"}):
         with pytest.raises(ma.InputError, match="together with settings"):
-            anonymize_file(source, tmp_path / "out.csv", settings=asked, **beside)
+            anonymize_file(source, tmp_path / "out.csv", settings=settings, **beside)
     release = anonymize_file(
         source, tmp_path / "out.csv", 4, **ROLES, method="v-mdav", gamma=0.5, seed=3
     )
@@ -233,25 +237,25 @@ def test_nothing_beside_settings_is_passed_over_for_files(tmp_path: Path) -> Non
 def test_help_of_a_command_names_each_choice() -> None:
     group = typer.main.get_command(app)
     context = click.Context(group)  # pyright: ignore
-    told = group.commands["anonymize"].get_help(context)  # pyright: ignore
-    assert "zscore|minmax|robust|rank|none" in told
-    assert "[default: zscore]" in told
+    help_text = group.commands["anonymize"].get_help(context)  # pyright: ignore
+    assert "zscore|minmax|robust|rank|none" in help_text
+    assert "[default: zscore]" in help_text
 
 
 class TestRepeatingOlderManifests:
     """Manifests of format 1 had settings and results side by side."""
 
     def old_manifest(self, release: ma.Release, table: Any, path: Path) -> None:
-        told = dict(release.manifest)
-        settings = dict(told.pop("settings"))
+        manifest = dict(release.manifest)
+        settings = dict(manifest.pop("settings"))
         for name in ("quasi", "identifier", "confidential", "keep", "date"):
             settings.pop(name)
-        told |= settings | {
+        manifest |= settings | {
             "format": 1,
             "input": digest_of_whole_columns(table),
             "rows": "shuffled",
         }
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(manifest))
 
     def test_they_still_repeat(self, tmp_path: Path) -> None:
         source = tables.write(tables.people(40), tmp_path / "in.csv")

@@ -84,7 +84,7 @@ def written(text: str, folder: Path, name: str = "survey.toml") -> Path:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         EVERYTHING,
         {"k": 5},
@@ -93,12 +93,12 @@ def written(text: str, folder: Path, name: str = "survey.toml") -> Path:
     ],
     ids=["everything", "k alone", "a search", "odd names"],
 )
-def test_a_round_trip_changes_nothing(given: dict[str, Any], tmp_path: Path) -> None:
-    asked = ma.Settings.of(**given)
-    path = written(asked.to_toml(), tmp_path)
+def test_a_round_trip_changes_nothing(arguments: dict[str, Any], tmp_path: Path) -> None:
+    settings = ma.Settings.of(**arguments)
+    path = written(settings.to_toml(), tmp_path)
     again = ma.Settings.from_file(path)
-    assert again == asked
-    assert again.to_toml() == asked.to_toml()
+    assert again == settings
+    assert again.to_toml() == settings.to_toml()
 
 
 def test_everything_is_everything() -> None:
@@ -120,7 +120,7 @@ def test_keys_of_file_schema_options_and_signature_are_the_same() -> None:
     in_file = set(tomllib.loads(ma.Settings.of(**EVERYTHING).to_toml())) - {VERSION_KEY}
     assert in_file == settings
     command = typer.main.get_command(app).commands["anonymize"]  # pyright: ignore
-    options = {option for each in command.params for option in each.opts}
+    options = {option for parameter in command.params for option in parameter.opts}
     assert {flag_of(name) for name in settings - {"params", "reading", "writing"}} <= options
     assert {f"--{name.replace('_', '-')}" for name in SEARCHING} | {"--param"} <= options, "params"
 
@@ -208,9 +208,9 @@ def test_the_schema_agrees_with_an_independent_validator(tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_place(text: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(ma.InputError, match=re.escape(says)) as told:
+    with pytest.raises(ma.InputError, match=re.escape(says)) as error:
         ma.Settings.from_file(written(text, tmp_path))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -235,15 +235,15 @@ def test_files_that_it_names_lie_beside_it(tmp_path: Path, monkeypatch: pytest.M
     path = written(text, folder)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    asked = ma.Settings.from_file(path)
-    assert asked.hierarchy["town"].paths["Pisa"] == ("Pisa", "Italy", "*")
-    assert asked.ordinal == {"education": ("P", "S", "PS")}
-    assert 'town = "trees/town.csv"' in asked.to_toml(folder)
-    assert 'town = "../settings/trees/town.csv"' in asked.to_toml(tmp_path / "elsewhere")
-    for text in (asked.to_toml(folder), asked.to_toml()):
-        assert ma.Settings.from_file(written(text, folder, "again.toml")) == asked
+    settings = ma.Settings.from_file(path)
+    assert settings.hierarchy["town"].paths["Pisa"] == ("Pisa", "Italy", "*")
+    assert settings.ordinal == {"education": ("P", "S", "PS")}
+    assert 'town = "trees/town.csv"' in settings.to_toml(folder)
+    assert 'town = "../settings/trees/town.csv"' in settings.to_toml(tmp_path / "elsewhere")
+    for text in (settings.to_toml(folder), settings.to_toml()):
+        assert ma.Settings.from_file(written(text, folder, "again.toml")) == settings
     (folder / "trees" / "town.csv").write_text("Rome;Lazio;*\nPisa;Tuscany;*\n")
-    assert "Italy" in asked.to_toml(folder), (
+    assert "Italy" in settings.to_toml(folder), (
         "the file holds another tree by now, so the tree is written whole"
     )
 
@@ -271,8 +271,8 @@ def proposed(folder: Path) -> Path:
 
 def test_a_proposal_asks_and_is_answered(tmp_path: Path) -> None:
     path = proposed(tmp_path)
-    asked = tomllib.loads(path.read_text())[DECIDE]
-    assert {name: list(columns) for name, columns in asked.items()} == {
+    questions = tomllib.loads(path.read_text())[DECIDE]
+    assert {name: list(columns) for name, columns in questions.items()} == {
         "codes": ["sex"],
         "money": ["expend"],
         "amounts": ["litres"],
@@ -283,7 +283,7 @@ def test_a_proposal_asks_and_is_answered(tmp_path: Path) -> None:
         "blocks": ["mom"],
         "people": ["judge"],
     }
-    with pytest.raises(ma.InputError) as told:
+    with pytest.raises(ma.InputError) as error:
         ma.Settings.from_file(path)
     for name in (
         "sex",
@@ -296,7 +296,7 @@ def test_a_proposal_asks_and_is_answered(tmp_path: Path) -> None:
         "mom",
         "judge",
     ):
-        assert f"'{name}'" in str(told.value)
+        assert f"'{name}'" in str(error.value)
     careful = ma.Settings.from_file(path, as_proposed=True)
     assert careful.quasi == ("sex", "expend", "litres", "weight", "mom")
     assert (careful.weight, careful.unit, careful.nominal) == ("sampling_weight", "household", ())
@@ -339,11 +339,11 @@ def test_a_manifest_is_a_file_of_settings(tmp_path: Path) -> None:
         effort="quick",
         date="2020-01-02",
     )
-    asked = ma.Settings.from_file(tmp_path / "out.csv.internal.json")
-    assert asked == first.settings.but(date=None), (
+    settings = ma.Settings.from_file(tmp_path / "out.csv.internal.json")
+    assert settings == first.settings.but(date=None), (
         "with its seed, and without the day on which it was made"
     )
-    anonymize_file(source, tmp_path / "again.csv", settings=asked)
+    anonymize_file(source, tmp_path / "again.csv", settings=settings)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
     with pytest.raises(ma.InputError, match="not an internal manifest"):
         ma.Settings.from_file(tmp_path / "out.csv.public.json")

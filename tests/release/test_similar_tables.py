@@ -38,7 +38,7 @@ def table_of(records: int, seed: int = 1) -> pa.Table:
         {
             "age": rng.integers(18, 90, records),
             "income": np.round(rng.lognormal(9.0, 1.0, records), 2),
-            "ill": [f"i{each}" for each in rng.integers(0, 9, records)],
+            "ill": [f"i{number}" for number in rng.integers(0, 9, records)],
         }
     )
 
@@ -154,8 +154,8 @@ def test_bits_hardly_tell_whether_a_row_is_there() -> None:
         assert level == "0"
         bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8))
         scores = []
-        for own in (table, others):
-            (row,) = sampled_rows(own.slice(7, 1), 1)
+        for data in (table, others):
+            (row,) = sampled_rows(data.slice(7, 1), 1)
             key = int.from_bytes(
                 row_sketch.hashlib.sha256(b"age\0ill\0income").digest()[:8], "little"
             )

@@ -145,19 +145,19 @@ def test_a_mode_is_one_that_others_have_too_where_there_is_one(tmp_path: Path) -
 @pytest.mark.slow
 def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks.make_small(monkeypatch.setattr)
-    table, asked = towns_of_few(20), {**ASKED, "quasi": ["age", "town"], "date": "2026-01-01"}
-    accepted = {**asked, "accept_risk": ["true-values"]}
-    here, there, _ = both_ways(tmp_path, monkeypatch, table, **accepted)
-    assert here["out.parquet"] == there["out.parquet"]
+    table, settings = towns_of_few(20), {**ASKED, "quasi": ["age", "town"], "date": "2026-01-01"}
+    accepted = {**settings, "accept_risk": ["true-values"]}
+    in_memory, out_of_core, _ = both_ways(tmp_path, monkeypatch, table, **accepted)
+    assert in_memory["out.parquet"] == out_of_core["out.parquet"]
     target = tmp_path / "refused" / "out.parquet"
     target.parent.mkdir()
     with pytest.raises(ma.InputError, match="true-values"):
-        anonymize_file(tmp_path / "in.parquet", target, memory=1, **asked)
+        anonymize_file(tmp_path / "in.parquet", target, memory=1, **settings)
     assert not list(target.parent.iterdir())
     names = table.set_column(1, "town", pa.array([f"t{row}" for row in range(len(table))]))
     pa.parquet.write_table(names, tmp_path / "names.parquet")
     with pytest.raises(ma.InputError, match=r"1,200 of its 1,200 known values occur once"):
-        anonymize_file(tmp_path / "names.parquet", target, memory=1, **asked)
+        anonymize_file(tmp_path / "names.parquet", target, memory=1, **settings)
 
 
 def test_the_estimator_refuses_both() -> None:

@@ -59,7 +59,7 @@ ROLES: dict[str, Any] = {
 
 
 def classes_of(table: pd.DataFrame, names: list[str]) -> Counter[tuple[Any, ...]]:
-    """How many records have each combination of values; what is missing is a value of its own."""
+    """Count the records of each combination of values; what is missing is a value of its own."""
     return Counter(
         tuple(None if pd.isna(value) else value for value in row)
         for row in table[names].itertuples(index=False)
@@ -68,9 +68,9 @@ def classes_of(table: pd.DataFrame, names: list[str]) -> Counter[tuple[Any, ...]
 
 def assert_kept_apart(release: ma.Release, original: pd.DataFrame, strata: list[str]) -> None:
     """Every group has records of one stratum, and no stratum has changed."""
-    given = original[strata].astype(object).where(original[strata].notna(), None).to_numpy()
+    values = original[strata].astype(object).where(original[strata].notna(), None).to_numpy()
     for group in range(int(release.labels.max()) + 1):
-        assert len({tuple(row) for row in given[release.labels == group]}) == 1
+        assert len({tuple(row) for row in values[release.labels == group]}) == 1
     pd.testing.assert_frame_equal(release.table[strata], original[strata])
 
 
@@ -172,10 +172,10 @@ def test_small_strata_are_refused_with_counts_and_no_value() -> None:
     table.loc[[3, 7, 11], "region"] = "Canaryville"
     with pytest.raises(ma.InputError) as refused:
         ma.anonymize(table, k=5, **ROLES, seed=1)
-    told = str(refused.value)
-    assert "1 of 5 strata (with 3 records) has fewer than k = 5 records" in told
-    assert "small_strata='drop'" in told
-    assert "Canaryville" not in told
+    message = str(refused.value)
+    assert "1 of 5 strata (with 3 records) has fewer than k = 5 records" in message
+    assert "small_strata='drop'" in message
+    assert "Canaryville" not in message
     release = ma.anonymize(table, k=5, **ROLES, seed=1, small_strata="drop")
     assert release.manifest["records"] == len(release.table) == 117
     assert "Canaryville" not in set(release.table.region)
@@ -248,15 +248,15 @@ def test_many_small_strata_are_told_about_with_their_median() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_any_library(library: str) -> None:
     table = survey()
-    given: Any = {
+    source: Any = {
         "pandas": table,
         "polars": pl.from_pandas(table),
         "arrow": pa.Table.from_pandas(table),
     }[library]
-    release = ma.anonymize(given, k=4, **ROLES, seed=1)
+    release = ma.anonymize(source, k=4, **ROLES, seed=1)
     plain = ma.anonymize(table, k=4, **ROLES, seed=1)
     assert np.array_equal(release.labels, plain.labels)
-    assert type(release.table) is type(given)
+    assert type(release.table) is type(source)
 
 
 @pytest.mark.slow
@@ -278,12 +278,12 @@ def test_groups_merged_for_l_stay_within_their_stratum() -> None:
     problem = problem_with(Guarantees.of(l=2), method, points, 4, ill)
     assert problem.accept is not None
     for refine in (False, True):
-        found = run_method(method, problem, {}, seed=1, refine=refine, strata=strata)
-        for group in range(int(found.labels.max()) + 1):
-            records = np.flatnonzero(found.labels == group)
+        result = run_method(method, problem, {}, seed=1, refine=refine, strata=strata)
+        for group in range(int(result.labels.max()) + 1):
+            records = np.flatnonzero(result.labels == group)
             assert problem.accept(records)
             assert len(set(strata[records])) == 1
-        assert found.chosen == ("2 strata of 40 to 40 records, mdav within each",)
+        assert result.chosen == ("2 strata of 40 to 40 records, mdav within each",)
 
 
 class StopAt:
@@ -304,9 +304,15 @@ class StopAt:
 def test_a_search_that_was_stopped_is_repeated(tmp_path: Path, times: int, threads: int) -> None:
     source = tmp_path / "survey.csv"
     survey().to_csv(source, index=False)
-    asked = {**ROLES, "effort": 300}
+    settings = {**ROLES, "effort": 300}
     first = anonymize_file(
-        source, tmp_path / "first.csv", 3, **asked, seed=1, progress=StopAt(times), threads=threads
+        source,
+        tmp_path / "first.csv",
+        3,
+        **settings,
+        seed=1,
+        progress=StopAt(times),
+        threads=threads,
     )
     again = repeat_file(tmp_path / "first.csv.internal.json", source, tmp_path / "again.csv")
     assert np.array_equal(first.labels, again.labels)
@@ -319,8 +325,8 @@ def test_a_search_that_was_stopped_is_repeated(tmp_path: Path, times: int, threa
 def test_a_limit_of_time_is_one_for_all_strata(tmp_path: Path) -> None:
     source = tmp_path / "survey.csv"
     survey(400).to_csv(source, index=False)
-    asked = {**ROLES, "effort": 100_000}
-    first = anonymize_file(source, tmp_path / "first.csv", 3, **asked, seed=1, time_limit=0.3)
+    settings = {**ROLES, "effort": 100_000}
+    first = anonymize_file(source, tmp_path / "first.csv", 3, **settings, seed=1, time_limit=0.3)
     assert first.stopped == "time limit"
     again = repeat_file(tmp_path / "first.csv.internal.json", source, tmp_path / "again.csv")
     assert np.array_equal(first.labels, again.labels)
@@ -419,7 +425,7 @@ def test_measures_take_strata_for_part_of_a_class() -> None:
 def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
     source = reference_data / "tables" / "free1.csv"
     table: Any = pd.read_csv(source)
-    asked: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "quasi": ["AGE", "INCOME", "SEX", "MARSTAT", "ETNI"],
         "nominal": ["SEX", "MARSTAT", "ETNI"],
         "weight": "WEIGHT",
@@ -432,14 +438,14 @@ def test_free1_by_region(tmp_path: Path, reference_data: Path) -> None:
         "accept_risk": "full-precision",
     }
     small = table.REGION.value_counts()
-    told = f"{(small < 5).sum()} of {len(small)} strata (with {small[small < 5].sum()} records)"
-    with pytest.raises(ma.InputError, match=told.replace("(", r"\(").replace(")", r"\)")):
-        ma.anonymize(table, k=5, **asked)
-    release = anonymize_file(source, tmp_path / "out.csv", 5, **asked, small_strata="drop")
+    message = f"{(small < 5).sum()} of {len(small)} strata (with {small[small < 5].sum()} records)"
+    with pytest.raises(ma.InputError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        ma.anonymize(table, k=5, **settings)
+    release = anonymize_file(source, tmp_path / "out.csv", 5, **settings, small_strata="drop")
     written: Any = pd.read_csv(tmp_path / "out.csv", dtype=str)
     kept = table[table.REGION.map(small) >= 5].reset_index(drop=True)
     assert len(written) == len(kept)
-    names = [*asked["quasi"], "REGION", "WEIGHT"]
+    names = [*settings["quasi"], "REGION", "WEIGHT"]
     assert written.groupby(names, dropna=False).size().min() >= 5
     assert kept.REGION.groupby(release.labels).nunique().max() == 1
     assert (

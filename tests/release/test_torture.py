@@ -49,7 +49,7 @@ class Stage:
         self.old, self.new = tables.snapshot(folder / "old"), tables.snapshot(folder / "new")
 
     @property
-    def place(self) -> Path:
+    def path(self) -> Path:
         return self.folder / self.name
 
     def set(self) -> None:
@@ -63,13 +63,13 @@ class Stage:
             (self.folder / name).chmod(0o600 if ".internal." in name else 0o644)
 
     def holds(self) -> str:
-        """Which release is in place: the old one, the new one, or a mixture."""
-        found = {
+        """Tell which release is in place: the old one, the new one, or a mixture."""
+        contents = {
             name: content
             for name, content in tables.snapshot(self.folder).items()
             if not name.startswith(".")
         }
-        return "old" if found == self.old else "new" if found == self.new else "mixed"
+        return "old" if contents == self.old else "new" if contents == self.new else "mixed"
 
     def left_over(self) -> list[Path]:
         return [path for path in self.folder.iterdir() if path.name.startswith(".")]
@@ -79,29 +79,29 @@ def calls_of_saving(stage: Stage) -> list[str]:
     stage.set()
     with pytest.MonkeyPatch.context() as patch:
         calls = Failing(patch)
-        stage.release.save(stage.place)
+        stage.release.save(stage.path)
     assert stage.holds() == "new"
     assert not stage.left_over()
     return calls.made
 
 
-def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover: str) -> str:
+def fail_once(stage: Stage, kind: str, call: int, when: str, remain: int, recover: str) -> str:
     """Save with one call failing, look at the three statements; returns the name of the call."""
     stage.set()
     watching.forget()
-    watching.watch(stage.place, verified=True)
-    told = ""
+    watching.watch(stage.path, verified=True)
+    message = ""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
         patch.setattr(locking, "WAIT", 0.1)
-        calls = Failing(patch, kind, at, when, remain)
+        calls = Failing(patch, kind, call, when, remain)
         try:
-            stage.release.save(stage.place)
+            stage.release.save(stage.path)
         except ma.MicroaggError as error:
-            told = str(error)
+            message = str(error)
         except (MemoryError, KeyboardInterrupt, Killed) as error:
-            told = type(error).__name__
-    where = f"{kind} {when} call {at} ({calls.failed}, {remain} more)"
+            message = type(error).__name__
+    where = f"{kind} {when} call {call} ({calls.failed}, {remain} more)"
     assert calls.failed, where
     # also what a kill leaves is for its owner only, unless it is what everybody may have
     known = [*stage.old.items(), *stage.new.items()]
@@ -111,7 +111,7 @@ def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover:
             *(what for name, what in known if ".internal." not in name),
         )
         assert public or not others_can_read(path), f"{where}: {path.name}"
-    _is_true(stage, told, where)
+    _is_true(stage, message, where)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
         _recover(stage, recover)
@@ -121,47 +121,51 @@ def fail_once(stage: Stage, kind: str, at: int, when: str, remain: int, recover:
     return calls.failed
 
 
-def _is_true(stage: Stage, told: str, where: str) -> None:
-    """What was said about the files is so, without anybody having mended anything."""
-    if told == "Killed":
+def _is_true(stage: Stage, message: str, where: str) -> None:
+    """Assert that the message about the files is true, without anybody having mended anything."""
+    if message == "Killed":
         return
-    if told in ("MemoryError", "KeyboardInterrupt"):  # the command line looks
+    if message in ("MemoryError", "KeyboardInterrupt"):  # the command line looks
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("always")
-            said = watching.what_was_written()
-        expected = "old" if said == "nothing was written" else "new"
-        assert stage.holds() == expected, f"{where}: {said}"
-    elif not told:
+            outcome = watching.what_was_written()
+        expected = "old" if outcome == "nothing was written" else "new"
+        assert stage.holds() == expected, f"{where}: {outcome}"
+    elif not message:
         assert stage.holds() == "new", where
-    elif "neither replaced nor left" in told:
-        assert "microagg clean" in told, where
+    elif "neither replaced nor left" in message:
+        assert "microagg clean" in message, where
         assert stage.left_over(), where
     else:
-        assert "as it was" in told or "nothing was" in told or "left it alone" in told, (
-            f"{where}: {told}"
+        assert "as it was" in message or "nothing was" in message or "left it alone" in message, (
+            f"{where}: {message}"
         )
-        assert stage.holds() == "old", f"{where}: {told}"
+        assert stage.holds() == "old", f"{where}: {message}"
 
 
 def _recover(stage: Stage, how: str) -> None:
-    """What a user does next."""
+    """Do what a user does next."""
     if how == "clean":
         clean_folder(stage.folder)
-    elif stage.place.exists() or stage.left_over():
+    elif stage.path.exists() or stage.left_over():
         with contextlib.suppress(ma.InputError):  # where there was no file
-            read_table(stage.place)
+            read_table(stage.path)
 
 
 @pytest.mark.parametrize(
     "ending",
     [
         ".csv",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in tables.ENDINGS if each != ".csv"),
+        *(
+            pytest.param(ending, marks=pytest.mark.slow)
+            for ending in tables.ENDINGS
+            if ending != ".csv"
+        ),
     ],
 )
 def test_every_call_fails_once(tmp_path: Path, ending: str) -> None:
     stage = Stage(tmp_path, "release", ending)
-    assert (f"out{ending}.labels.json" in stage.new) == (format_of(stage.place).holds is None)
+    assert (f"out{ending}.labels.json" in stage.new) == (format_of(stage.path).holds is None)
     calls = calls_of_saving(stage)
     assert {
         "create",
@@ -173,9 +177,9 @@ def test_every_call_fails_once(tmp_path: Path, ending: str) -> None:
         "flush_folder",
         "set_mode",
     } <= set(calls)
-    for at in range(len(calls)):
-        assert fail_once(stage, "disk full", at, "before", 0, "clean") == calls[at]
-        fail_once(stage, "killed", at, "before", 0, "clean")
+    for call in range(len(calls)):
+        assert fail_once(stage, "disk full", call, "before", 0, "clean") == calls[call]
+        fail_once(stage, "killed", call, "before", 0, "clean")
 
 
 def test_calls_that_go_on_failing(tmp_path: Path) -> None:
@@ -184,8 +188,8 @@ def test_calls_that_go_on_failing(tmp_path: Path) -> None:
     """
     stage = Stage(tmp_path, "release", ".csv")
     calls = calls_of_saving(stage)
-    for at in (number for number, name in enumerate(calls) if name == "rename"):
-        fail_once(stage, "denied", at, "before", 100, "clean")
+    for call in (number for number, name in enumerate(calls) if name == "rename"):
+        fail_once(stage, "denied", call, "before", 100, "clean")
 
 
 @pytest.mark.nightly
@@ -197,11 +201,11 @@ def test_every_call_fails_in_every_way(
 ) -> None:
     stage = Stage(tmp_path, scenario, ending)
     calls = calls_of_saving(stage)
-    for at in range(len(calls)):
+    for call in range(len(calls)):
         for when in ("before", "half", "after"):
             for recover in ("clean", "read"):
-                fail_once(stage, kind, at, when, 0, recover)
-        fail_once(stage, kind, at, "before", 100, "clean")
+                fail_once(stage, kind, call, when, 0, recover)
+        fail_once(stage, kind, call, "before", 100, "clean")
 
 
 def test_a_folder_that_cannot_be_flushed_is_told(
@@ -214,7 +218,7 @@ def test_a_folder_that_cannot_be_flushed_is_told(
     release = ma.anonymize(
         tables.people(), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=1
     )
-    with pytest.warns(SavingWarning, match="could not be flushed") as told:
+    with pytest.warns(SavingWarning, match="could not be flushed") as caught:
         release.save(tmp_path / "out.csv")
-    assert len(told) == 1
+    assert len(caught) == 1
     assert ma.check(read_table(tmp_path / "out.csv"), tables.QUASI, 4).holds

@@ -27,7 +27,7 @@ def table(times: int) -> pa.Table:
     )
 
 
-def asked(how: str, **more: Any) -> dict[str, Any]:
+def settings_for(how: str, **more: Any) -> dict[str, Any]:
     return {
         "k": 3,
         "quasi": ["wage", "age"],
@@ -43,7 +43,7 @@ def test_a_release_with_values_of_single_records_is_not_saved(tmp_path: Path, ho
     """Every released value is shared by three records, so that the release alone tells nothing of
     it.
     """
-    release = ma.anonymize(table(1), **asked(how))
+    release = ma.anonymize(table(1), **settings_for(how))
     for act in (
         lambda: release.save(tmp_path / "out.csv"),
         lambda: release.report(tmp_path / "r.md", public=True),
@@ -51,14 +51,16 @@ def test_a_release_with_values_of_single_records_is_not_saved(tmp_path: Path, ho
         with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
             act()
     assert list(tmp_path.iterdir()) == []
-    ma.anonymize(table(1), **asked(how, accept_risk=["true-values"])).save(tmp_path / "out.csv")
+    ma.anonymize(table(1), **settings_for(how, accept_risk=["true-values"])).save(
+        tmp_path / "out.csv"
+    )
 
 
 @pytest.mark.parametrize("how", [*HOW, "mean"])
 def test_values_of_several_records_are(tmp_path: Path, how: str) -> None:
-    ma.anonymize(table(2), **asked(how)).save(tmp_path / "out.csv")
+    ma.anonymize(table(2), **settings_for(how)).save(tmp_path / "out.csv")
     if how == "mean":
-        ma.anonymize(table(1), **asked(how)).save(tmp_path / "out.csv")
+        ma.anonymize(table(1), **settings_for(how)).save(tmp_path / "out.csv")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -69,7 +71,7 @@ def test_from_file_to_file(
     pa.parquet.write_table(table(1), tmp_path / "in.parquet")
     places = tmp_path / "in.parquet", tmp_path / "out.parquet"
     with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
-        run_in(way, monkeypatch, *places, **asked(how))
+        run_in(way, monkeypatch, *places, **settings_for(how))
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
@@ -82,9 +84,9 @@ def test_one_value_of_one_record_is_enough(
     ages = np.arange(len(wages)) % 5
     places = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pa.parquet.write_table(pa.table({"wage": wages, "age": ages}), places[0])
-    run_in(way, monkeypatch, *places, **asked("median"))
+    run_in(way, monkeypatch, *places, **settings_for("median"))
     pa.parquet.write_table(
         pa.table({"wage": np.append(wages, 17.0), "age": np.append(ages, 2)}), places[0]
     )
     with pytest.raises(ma.InputError, match="accept_risk='true-values'"):
-        run_in(way, monkeypatch, *places, **asked("median"))
+        run_in(way, monkeypatch, *places, **settings_for("median"))

@@ -34,7 +34,7 @@ def made_up(records: int) -> str:
     return "\n".join(['"age","town","ill"', *rows]) + "\n"
 
 
-def asked(**more: Any) -> dict[str, Any]:
+def settings_with(**more: Any) -> dict[str, Any]:
     return {
         "k": 3,
         "quasi": ["age", "town"],
@@ -85,7 +85,7 @@ def test_far_from_the_beginning(tmp_path: Path) -> None:
 def test_a_release_says_missing_in_every_format(tmp_path: Path) -> None:
     source = put(tmp_path, made_up(60))
     for ending in ("csv", "parquet"):
-        anonymize_file(source, tmp_path / f"out.{ending}", **asked(), keep_order=True)
+        anonymize_file(source, tmp_path / f"out.{ending}", **settings_with(), keep_order=True)
     ill = [None, "flu", "cold", "gout"]
     assert read_written(tmp_path / "out.parquet").column("ill").to_pylist() == [
         ill[(j + 1) % 4] for j in range(60)
@@ -102,8 +102,8 @@ def test_a_release_says_missing_in_every_format(tmp_path: Path) -> None:
 
 def test_categories_that_are_said_to_be_such(tmp_path: Path) -> None:
     path = put(tmp_path, '"code"\n"1.0"\nNA\n"2.0"\n')
-    said = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], settings=said).column("code").to_pylist() == [
+    settings = ColumnSettings(kinds={"code": Kind.NOMINAL})
+    assert read_table(path, quasi=["code"], settings=settings).column("code").to_pylist() == [
         "1.0",
         None,
         "2.0",
@@ -119,11 +119,11 @@ def test_beyond_memory_it_is_the_same(
     source, folders = put(tmp_path, made_up(1300)), [tmp_path / "memory", tmp_path / "beyond"]
     for folder in folders:
         folder.mkdir()
-    anonymize_file(source, folders[0] / name, **asked())
-    in_passes(monkeypatch, source, folders[1] / name, 640, **asked())
-    here, there = (
+    anonymize_file(source, folders[0] / name, **settings_with())
+    in_passes(monkeypatch, source, folders[1] / name, 640, **settings_with())
+    in_memory, out_of_core = (
         {path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders
     )
-    assert sorted(here) == sorted(there)
-    for each, content in here.items():
-        assert there[each] == content, each
+    assert sorted(in_memory) == sorted(out_of_core)
+    for file, content in in_memory.items():
+        assert out_of_core[file] == content, file

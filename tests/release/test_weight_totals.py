@@ -94,16 +94,16 @@ def test_a_total_of_zero_has_no_change_in_percent() -> None:
 def test_what_weights_become() -> None:
     cells = Cells.plain(np.array([[1.0], [3.0], [10.0], [20.0]]), ["w"])
     labels = np.array([0, 0, 1, 1], np.int32)
-    asked: dict[str, Any] = {"k": 2, "quasi": ["age"], "weight": "w"}
+    options: dict[str, Any] = {"k": 2, "quasi": ["age"], "weight": "w"}
     for word, after in (("mean", [2.0, 2.0, 15.0, 15.0]), ("keep", [1, 3, 10, 20]), ("drop", None)):
-        settings = Settings.of(**asked, aggregate={"w": word})
+        settings = Settings.of(**options, aggregate={"w": word})
         weighting = weighted(weighting_in(cells, settings), labels, settings)
         assert weighting is not None
         assert weighting.before.tolist() == [1, 3, 10, 20]
         assert (None if weighting.after is None else weighting.after.tolist()) == after
         assert weighting.as_data()["aggregate"] == word
-    assert weighting_in(cells, Settings.of(**asked)).becomes == "mean"
-    assert weighted(None, labels, Settings.of(**asked)) is None
+    assert weighting_in(cells, Settings.of(**options)).becomes == "mean"
+    assert weighted(None, labels, Settings.of(**options)) is None
 
 
 @pytest.mark.parametrize(

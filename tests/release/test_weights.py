@@ -94,7 +94,7 @@ def test_weighted_totals_stay() -> None:
         release = ma.anonymize(table, k=4, **ROLES, precision="full")
         assert math.fsum(release.table.w) == pytest.approx(math.fsum(table.w), rel=1e-12)
         for name in ("age", "income"):
-            before, after = (math.fsum(each.w * each[name]) for each in (table, release.table))
+            before, after = (math.fsum(data.w * data[name]) for data in (table, release.table))
             assert after == pytest.approx(before, rel=1e-12)
 
 
@@ -111,11 +111,11 @@ def test_means_with_weights_against_slow_ones_also_with_gaps_and_codes() -> None
             np.where(atoms == NO_ATOM, values, np.nan).reshape(-1, 1),
             atoms.reshape(-1, 1),
         )
-        found = aggregated(cells, labels, precision="full", k=k, weights=weights)
+        result = aggregated(cells, labels, precision="full", k=k, weights=weights)
         for group in range(n // 5):
             rows = np.flatnonzero(labels == group)
             known = [i for i in rows if atoms[i] == NO_ATOM]
-            released = found.cells.values[rows, 0]
+            released = result.cells.values[rows, 0]
             if 2 * len(known) > len(rows) and len(known) >= 3:
                 expected = weighted_mean(values[known], weights[known])
                 assert released == pytest.approx([expected] * len(rows), rel=1e-13)
@@ -256,7 +256,7 @@ def test_what_is_no_number_is_no_weight() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "numpy"])
 def test_any_library(library: str) -> None:
     table = survey()[["age", "income", "w"]]
-    given: Any = {
+    source: Any = {
         "pandas": table,
         "polars": pl.from_pandas(table),
         "arrow": pa.Table.from_pandas(table),
@@ -267,14 +267,14 @@ def test_any_library(library: str) -> None:
         if library == "numpy"
         else {"quasi": ["age", "income"], "weight": "w"}
     )
-    release = ma.anonymize(given, k=4, **names, effort="quick", seed=1)
+    release = ma.anonymize(source, k=4, **names, effort="quick", seed=1)
     expected = ma.anonymize(table, k=4, quasi=["age", "income"], weight="w", effort="quick", seed=1)
-    found = np.asarray(
+    values = np.asarray(
         release.table
         if library == "numpy"
         else pd.DataFrame(release.table.to_pandas() if library != "pandas" else release.table)
     )
-    assert np.array_equal(found, expected.table.to_numpy())
+    assert np.array_equal(values, expected.table.to_numpy())
 
 
 @pytest.mark.slow
@@ -293,33 +293,33 @@ def test_public_figures_know_the_released_weights_only() -> None:
     swapped = table.assign(w=table.w.to_numpy().reshape(-1, 4)[:, ::-1].ravel())
     roles: dict[str, Any] = {"quasi": "age", "confidential": "ill", "precision": "full", "seed": 1}
     weighted, unweighted = [], ma.anonymize(table.drop(columns="w"), k=4, **roles)
-    for each in (table, swapped):
-        release = ma.anonymize(each, k=4, weight="w", **roles)
+    for source in (table, swapped):
+        release = ma.anonymize(source, k=4, weight="w", **roles)
         weighted.append({m.name: f.value for m, f in release.figures if m.of == "release"})
-        dropped = ma.anonymize(each, k=4, weight="w", aggregate={"w": "drop"}, **roles)
-        own = {m.name: f.value for m, f in dropped.figures if m.of == "release"}
-        assert own == pytest.approx(
+        dropped = ma.anonymize(source, k=4, weight="w", aggregate={"w": "drop"}, **roles)
+        figures = {m.name: f.value for m, f in dropped.figures if m.of == "release"}
+        assert figures == pytest.approx(
             {m.name: f.value for m, f in unweighted.figures if m.of == "release"}
         )
     assert weighted[0] == pytest.approx(weighted[1])
     inside = [
         {
-            m.name: m.compute(ma.anonymize(each, k=4, weight="w", **roles).pair).value
+            m.name: m.compute(ma.anonymize(source, k=4, weight="w", **roles).pair).value
             for m in measures()
             if m.name in weighted[0]
         }
-        for each in (table, swapped)
+        for source in (table, swapped)
     ]
     assert inside[0] != pytest.approx(inside[1])  # the weights of the original would tell
 
 
 def test_reports_say_what_became_of_the_weight() -> None:
-    said = {
+    phrases = {
         "mean": "replaced by the mean of its group",
         "keep": "released unchanged",
         "drop": "left out",
     }
-    for how, happened in said.items():
+    for how, happened in phrases.items():
         release = ma.anonymize(survey(), k=4, **ROLES, aggregate={"w": how})
         subject = Subject(
             release.manifest,
@@ -338,12 +338,12 @@ def test_assess_takes_strata_for_part_of_a_class() -> None:
     table["region"] = ["a", "b", "c"] * 30
     release = ma.anonymize(table, k=4, **ROLES, stratum="region")
     quasi = ["age", "income", "sex", "born"]
-    found = assess(
+    assessment = assess(
         table, release.table, quasi=quasi, stratum="region", weight="w", confidential=["ill"], k=4
     )
     classes = release.table.groupby([*quasi, "region"]).size()
-    assert (found.classes, found.smallest_class) == (len(classes), classes.min())
-    assert found.as_data()["strata"] == ["region"]
+    assert (assessment.classes, assessment.smallest_class) == (len(classes), classes.min())
+    assert assessment.as_data()["strata"] == ["region"]
 
 
 def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -365,7 +365,7 @@ def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     if seed % 2:
         table.loc[rng.random(n) < 0.1, "age"] = np.nan
         table.loc[rng.random(n) < 0.1, "region"] = None
-    asked: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "k": int(rng.integers(2, 6)),
         "quasi": ["age", "income", "job"],
         "weight": "w",
@@ -378,26 +378,28 @@ def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
         "precision": ["column", "full"][seed // 2 % 2],
         "accept_risk": "full-precision",
     }
-    asked |= [{}, {"l": 2}, {"t": 0.5}, {"l": 2, "t": 0.5}][seed // 3 % 4]
-    asked |= {"params": {"effort": "quick"}} if asked["method"] in ("auto", "lns") else {}
-    return table, asked
+    settings |= [{}, {"l": 2}, {"t": 0.5}, {"l": 2, "t": 0.5}][seed // 3 % 4]
+    settings |= {"params": {"effort": "quick"}} if settings["method"] in ("auto", "lns") else {}
+    return table, settings
 
 
-def assert_promises(written: pd.DataFrame, asked: dict[str, Any]) -> None:
+def assert_promises(written: pd.DataFrame, settings: dict[str, Any]) -> None:
     """Every class of the written file has k records and keeps l and t: counted slowly, from
     texts.
     """
-    names = [*asked["quasi"], *asked["stratum"], "w"]
+    names = [*settings["quasi"], *settings["stratum"], "w"]
     classes: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(written[names].itertuples(index=False)):
         classes[tuple(row)].append(i)
     for rows in classes.values():
-        assert len(rows) >= asked["k"]
-        for name in asked["confidential"]:
+        assert len(rows) >= settings["k"]
+        for name in settings["confidential"]:
             values = written[name].iloc[rows]
-            assert values.nunique() >= asked.get("l", 1)
-            if "t" in asked:
-                assert distance(values, written[name], ordered=name == "wage") <= asked["t"] + 1e-9
+            assert values.nunique() >= settings.get("l", 1)
+            if "t" in settings:
+                assert (
+                    distance(values, written[name], ordered=name == "wage") <= settings["t"] + 1e-9
+                )
 
 
 def distance(values: Any, whole: Any, *, ordered: bool) -> float:
@@ -411,28 +413,28 @@ def distance(values: Any, whole: Any, *, ordered: bool) -> float:
     return sum(abs(sum(p[: i + 1])) for i in range(len(p))) / max(len(levels) - 1, 1)
 
 
-def strata_of(table: pd.DataFrame, asked: dict[str, Any]) -> Any:
+def strata_of(table: pd.DataFrame, settings: dict[str, Any]) -> Any:
     """A name for the stratum of each record; what is missing is one of its own."""
-    rows = table[asked["stratum"]].itertuples(index=False)
+    rows = table[settings["stratum"]].itertuples(index=False)
     named = ["|".join("?" if pd.isna(value) else str(value) for value in row) for row in rows]
     return pd.Series(named, index=table.index)
 
 
-def able_records(table: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
+def able_records(table: pd.DataFrame, settings: dict[str, Any]) -> pd.DataFrame:
     """The records that are left when strata that are too small, or miss l or t as one class, are
     taken away again and again.
     """
-    of, left = strata_of(table, asked), table
+    of, left = strata_of(table, settings), table
     while True:
         unable = []
         for stratum, part in left.groupby(of[left.index]):
             kept = all(
-                part[name].nunique() >= asked.get("l", 1) for name in asked["confidential"]
+                part[name].nunique() >= settings.get("l", 1) for name in settings["confidential"]
             ) and all(
-                distance(part[name], left[name], ordered=name == "wage") <= asked.get("t", 9.0)
-                for name in asked["confidential"]
+                distance(part[name], left[name], ordered=name == "wage") <= settings.get("t", 9.0)
+                for name in settings["confidential"]
             )
-            if len(part) < asked["k"] or not kept:
+            if len(part) < settings["k"] or not kept:
                 unable.append(stratum)
         if not unable:
             return left
@@ -443,33 +445,33 @@ def able_records(table: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
 @pytest.mark.parametrize("block", range(10))
 def test_everything_promised_holds_on_the_written_file(tmp_path: Path, block: int) -> None:
     for seed in range(10 * block, 10 * block + 10):
-        table, asked = random_table(seed)
+        table, settings = random_table(seed)
         source, target = tmp_path / f"{seed}.csv", tmp_path / f"{seed}.out.csv"
         table.to_csv(source, index=False)
-        kept = able_records(table, asked)
+        kept = able_records(table, settings)
         if len(kept) < len(table):
             with pytest.raises(ma.InputError, match="strata"):
-                anonymize_file(source, target, **{**asked, "small_strata": "error"})
+                anonymize_file(source, target, **{**settings, "small_strata": "error"})
             assert not target.exists()
-        release = anonymize_file(source, target, **asked)
+        release = anonymize_file(source, target, **settings)
         written: Any = pd.read_csv(target, dtype=str, keep_default_na=False)
         assert len(written) == len(kept)
         assert release.manifest["strata"]["records_left_out"] == len(table) - len(kept)
-        assert_promises(written, asked)
-        assert strata_of(kept, asked).groupby(release.labels).nunique().max() == 1
-        assert_totals(kept, written, asked)
+        assert_promises(written, settings)
+        assert strata_of(kept, settings).groupby(release.labels).nunique().max() == 1
+        assert_totals(kept, written, settings)
         again = repeat_file(f"{target}.internal.json", source, tmp_path / f"{seed}.again.csv")
         assert np.array_equal(release.labels, again.labels)
 
 
-def assert_totals(given: pd.DataFrame, written: pd.DataFrame, asked: dict[str, Any]) -> None:
+def assert_totals(original: pd.DataFrame, written: pd.DataFrame, settings: dict[str, Any]) -> None:
     """With exact means, weights and weighted totals of columns without gaps stay."""
-    if asked["precision"] != "full":
+    if settings["precision"] != "full":
         return
     weights = written.w.astype(float)
-    assert math.fsum(weights) == pytest.approx(math.fsum(given.w), rel=1e-12)
+    assert math.fsum(weights) == pytest.approx(math.fsum(original.w), rel=1e-12)
     total = math.fsum(weights * written.income.astype(float))
-    assert total == pytest.approx(math.fsum(given.w * given.income), rel=1e-12)
+    assert total == pytest.approx(math.fsum(original.w * original.income), rel=1e-12)
 
 
 @pytest.mark.reference

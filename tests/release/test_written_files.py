@@ -1,5 +1,5 @@
-"""What was written is verified as a file: whatever is altered behind the release's back, nothing
-takes its place.
+"""Verification of written files: whatever is altered behind the release's back, nothing takes its
+place.
 
 Files are altered between writing and verifying, in memory and out of core, so that one rule alone
 is broken.
@@ -210,9 +210,9 @@ def test_what_is_promised_of_values_and_units_is_verified_out_of_core(
     says: str,
     ending: str,
 ) -> None:
-    asked = {"stratum": (), "weight": None, "keep": (), "confidential": ["ill"], **more}
+    settings = {"stratum": (), "weight": None, "keep": (), "confidential": ["ill"], **more}
     with pytest.raises(ma.GuaranteeError, match=says):
-        save(tmp_path, "beyond", ending, monkeypatch, alter, **asked)
+        save(tmp_path, "beyond", ending, monkeypatch, alter, **settings)
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
@@ -257,15 +257,15 @@ def test_buckets_that_nobody_counted_are_noticed(
     """A task that comes back with nothing is not taken for one that found nothing wrong."""
     count = output_check.count_bucket
 
-    def forgetful(*given: Any) -> Any:
-        found = count(*given)
+    def forgetful(*args: Any) -> Any:
+        counted = count(*args)
         if lost == "findings":
-            return replace(found, findings=())
-        return type(found)() if forgotten.pop() else found
+            return replace(counted, findings=())
+        return type(counted)() if forgotten.pop() else counted
 
     forgotten = [False, True]
     monkeypatch.setattr(output_check, "count_bucket", forgetful)
-    asked = {"keep": (), "confidential": ["ill"], "l": 2} if lost == "findings" else {}
+    settings = {"keep": (), "confidential": ["ill"], "l": 2} if lost == "findings" else {}
     with pytest.raises(ma.GuaranteeError, match=says):
-        save(tmp_path, "beyond", ".parquet", monkeypatch, same, **asked)
+        save(tmp_path, "beyond", ".parquet", monkeypatch, same, **settings)
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

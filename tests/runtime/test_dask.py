@@ -76,9 +76,11 @@ def table_of(records: int = 3000) -> pa.Table:
             "rent": pa.array(rent),
             "heat": pa.array(heat),
             "home costs": pa.array(rent + heat),
-            "quasimodo": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
-            "ill": pa.array([SECRETS[each] for each in rng.integers(0, 2, records)]),
-            "home": pa.array([f"{SECRETS[0]} {each}" for each in rng.integers(0, 1500, records)]),
+            "quasimodo": pa.array([SECRETS[number] for number in rng.integers(0, 2, records)]),
+            "ill": pa.array([SECRETS[number] for number in rng.integers(0, 2, records)]),
+            "home": pa.array(
+                [f"{SECRETS[0]} {number}" for number in rng.integers(0, 1500, records)]
+            ),
             "w": pa.array(np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)),
         }
     )
@@ -112,7 +114,7 @@ def left_in(folder: Path) -> list[str]:
 
 @pytest.fixture
 def whole(tmp_path: Path, source: Path) -> dict[str, bytes]:
-    """What comes out in memory."""
+    """Return the release made in memory."""
     anonymize_file(source, tmp_path / "whole.parquet", **SETTINGS)
     return contents(tmp_path / "whole.parquet")
 
@@ -163,7 +165,7 @@ def test_text_files_and_a_folder_of_parts(
             folder.mkdir(parents=True)
             monkeypatch.setattr(MemoryBudget, "checked", small_budget(320, 2))
             anonymize_file(text, f"{folder}/{target}", engine=engine, **SETTINGS)
-    here, there = (
+    in_memory, on_cluster = (
         {
             path.relative_to(tmp_path / name): path.read_bytes()
             for path in (tmp_path / name).rglob("*")
@@ -171,8 +173,8 @@ def test_text_files_and_a_folder_of_parts(
         }
         for name in ("memory", "cluster")
     )
-    assert len(here) > 6
-    assert here == there
+    assert len(in_memory) > 6
+    assert in_memory == on_cluster
 
 
 def test_new_names_and_patterns_on_a_cluster(
@@ -184,8 +186,10 @@ def test_new_names_and_patterns_on_a_cluster(
     for name, engine in (("memory", None), ("cluster", client)):
         (tmp_path / name).mkdir()
         anonymize_file(source, tmp_path / name / "out.parquet", engine=engine, **settings)
-    here, there = (contents(tmp_path / name / "out.parquet") for name in ("memory", "cluster"))
-    assert here == there
+    in_memory, on_cluster = (
+        contents(tmp_path / name / "out.parquet") for name in ("memory", "cluster")
+    )
+    assert in_memory == on_cluster
     assert "the second" in pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").names
 
 
@@ -199,7 +203,7 @@ def test_numbers_of_text_files_are_values_on_a_cluster_too(
     ]
     text = tmp_path / "in.csv"
     text.write_text("\n".join(["age,wage,rooms,owner,ill", *rows]) + "\n")
-    asked = {
+    settings = {
         "k": 3,
         "quasi": ["age"],
         "confidential": ["wage"],
@@ -213,9 +217,9 @@ def test_numbers_of_text_files_are_values_on_a_cluster_too(
         for name, engine in (("memory", None), ("cluster", client)):
             (tmp_path / name).mkdir(exist_ok=True)
             anonymize_file(
-                text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **asked
+                text, f"{tmp_path / name}/{target}", engine=engine, date="2026-01-01", **settings
             )
-    here, there = (
+    in_memory, on_cluster = (
         {
             path.relative_to(tmp_path / name): path.read_bytes()
             for path in (tmp_path / name).rglob("*")
@@ -223,7 +227,7 @@ def test_numbers_of_text_files_are_values_on_a_cluster_too(
         }
         for name in ("memory", "cluster")
     )
-    assert here == there
+    assert in_memory == on_cluster
     kinds = pa.parquet.read_schema(tmp_path / "cluster" / "out.parquet").types
     assert kinds == [pa.int64(), pa.float64(), pa.int64(), pa.bool_(), pa.string()]
 
@@ -237,11 +241,11 @@ def test_from_a_store_to_a_store(
 ) -> None:
     """Workers read the store themselves; what they are told has no credentials in it."""
     make_store()
-    told: list[str] = []
+    sent: list[str] = []
     submit = type(client).submit
 
     def submitting(self: Any, how: Any, order: RemoteTask, **more: Any) -> Any:
-        told.append(f"{order!r} {pickle.dumps(order)!r}")
+        sent.append(f"{order!r} {pickle.dumps(order)!r}")
         return submit(self, how, order, **more)
 
     monkeypatch.setattr(type(client), "submit", submitting)
@@ -252,8 +256,8 @@ def test_from_a_store_to_a_store(
     assert contents(tmp_path / "store" / "out.parquet") == whole
     assert len(list((tmp_path / "store").iterdir())) == 3
     assert list((tmp_path / "spill").iterdir()) == []
-    assert told
-    assert not any("sesame" in each for each in told)
+    assert sent
+    assert not any("sesame" in text for text in sent)
     assert "sesame" not in str(
         [*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()]
     )
@@ -281,8 +285,8 @@ def test_the_same_release_whatever_the_workers(
 ) -> None:
     with cluster(workers, threads) as client:
         anonymize_file(source, tmp_path / "out.parquet", engine=client, **SETTINGS)
-        given = client.run(lambda dask_worker: dask_worker.state.nthreads)
-        assert list(given.values()) == [threads] * workers
+        thread_counts = client.run(lambda dask_worker: dask_worker.state.nthreads)
+        assert list(thread_counts.values()) == [threads] * workers
     assert contents(tmp_path / "out.parquet") == whole
     assert left_in(tmp_path) == []
 
@@ -316,8 +320,8 @@ def test_a_worker_that_dies_in_each_pass(
     def kill(name: str) -> None:
         if name not in chosen:
             return
-        there = client.run(os.getpid)
-        killed.append(sorted(there.values())[len(killed) % len(there)])
+        pids = client.run(os.getpid)
+        killed.append(sorted(pids.values())[len(killed) % len(pids)])
         os.kill(killed[-1], signal.SIGKILL)
 
     passes = Passes(kill)
@@ -343,17 +347,17 @@ PROMISED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("asked", [SETTINGS, PROMISED], ids=["plainly", "promised"])
+@pytest.mark.parametrize("settings", [SETTINGS, PROMISED], ids=["plainly", "promised"])
 def test_nothing_of_the_data_is_told_to_dask(
     tmp_path: Path,
     source: Path,
     client: Any,
-    asked: dict[str, Any],
+    settings: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    anonymize_file(source, tmp_path / "whole.parquet", **asked)
+    anonymize_file(source, tmp_path / "whole.parquet", **settings)
     orders: list[RemoteTask] = []
-    told: list[TaskResult] = []
+    results: list[TaskResult] = []
     submit, result = type(client).submit, TaskResult.result
 
     def submitting(self: Any, how: Any, order: RemoteTask, **more: Any) -> Any:
@@ -362,14 +366,14 @@ def test_nothing_of_the_data_is_told_to_dask(
         return submit(self, how, order, **more)
 
     def resulting(self: TaskResult) -> Any:
-        told.append(self)
+        results.append(self)
         return result(self)
 
     monkeypatch.setattr(type(client), "submit", submitting)
     monkeypatch.setattr(TaskResult, "result", resulting)
-    anonymize_file(source, tmp_path / "out.parquet", engine=client, **asked)
+    anonymize_file(source, tmp_path / "out.parquet", engine=client, **settings)
     assert contents(tmp_path / "out.parquet") == contents(tmp_path / "whole.parquet")
-    assert {each.name for each in orders} >= {
+    assert {entry.name for entry in orders} >= {
         "scan_chunk",
         "route_chunk",
         "work_block_of",
@@ -400,12 +404,12 @@ def test_nothing_of_the_data_is_told_to_dask(
             struct.pack(">d", CODE),
         ]
         assert all(value not in shown for value in values), order.name
-    assert len(told) == len(orders)
-    assert max(len(each.content) for each in told) < 10_000_000
-    assert any(name.encode() in each.content for each in told for name in SECRETS), (
+    assert len(results) == len(orders)
+    assert max(len(entry.content) for entry in results) < 10_000_000
+    assert any(name.encode() in entry.content for entry in results for name in SECRETS), (
         "facts hold values"
     )
-    assert all(name not in repr(each) for each in told for name in SECRETS)
+    assert all(name not in repr(entry) for entry in results for name in SECRETS)
     logs = [*client.get_worker_logs(nanny=False).values(), client.get_scheduler_logs()]
     assert all(name not in str(logs) for name in SECRETS)
 
@@ -417,10 +421,10 @@ def test_large_results_lie_in_the_spill(tmp_path: Path, client: Any) -> None:
             bytes(5),
         ]
     assert list(tmp_path.glob("kept-*.pickle")) == [], "what was read is needed no more"
-    told = TaskResult.of("done", bytes(3_000_000), str(tmp_path))
+    result = TaskResult.of("done", bytes(3_000_000), str(tmp_path))
     (large,) = tmp_path.glob("kept-*.pickle")
     assert large.stat().st_mode & 0o077 == 0
-    assert len(told.content) < 1000 < 3_000_000 < large.stat().st_size
+    assert len(result.content) < 1000 < 3_000_000 < large.stat().st_size
 
 
 def at_work(client: Any, folder: Path, memory: int = 1000) -> Any:
@@ -432,7 +436,7 @@ def test_no_worker_takes_two_tasks_that_do_not_fit_together(tmp_path: Path) -> N
         assert isinstance(workers, DaskExecutor)
         for needs, at_once in ((600, 1), (400, 2), (10, 4)):
             begun = list(workers.map_ordered(_spans, [(0.3,)] * 4, needs=[needs] * 4))
-            most = max(sum(start <= each[0] < end for start, end in begun) for each in begun)
+            most = max(sum(start <= span[0] < end for start, end in begun) for span in begun)
             assert most <= at_once, (needs, begun)
             assert needs != 10 or most > 1
 
@@ -484,17 +488,17 @@ def _pretend(version: str) -> None:
 
 def test_a_worker_with_another_version(tmp_path: Path, source: Path, client: Any) -> None:
     one = next(iter(client.run(os.getpid)))
-    own = ma.__version__
+    version = ma.__version__
     client.run(_pretend, "0.0.1", workers=[one])
     try:
         refused(
             client,
             source,
             tmp_path / "out.parquet",
-            f"{one} has microagg 0.0.1, and this process has {own}",
+            f"{one} has microagg 0.0.1, and this process has {version}",
         )
     finally:
-        client.run(_pretend, own, workers=[one])
+        client.run(_pretend, version, workers=[one])
 
 
 def test_a_worker_that_does_not_see_the_spill_or_the_output(
@@ -564,7 +568,7 @@ def test_a_worker_that_comes_later_must_be_fit_too(tmp_path: Path, client: Any) 
         assert client.run_on_scheduler(
             dask_workers.inspect_workers, workers.requirements.resource
         ) == (1, [])
-        done = set(workers.map_ordered(_process, [(each,) for each in range(8)]))
+        done = set(workers.map_ordered(_process, [(number,) for number in range(8)]))
         assert len(done) == 1
     client.run(_pretend, ma.__version__, workers=[one])
 

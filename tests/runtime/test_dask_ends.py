@@ -1,5 +1,5 @@
-"""What is left when something ends too early: workers and drivers that are killed, a scheduler that
-dies, Ctrl-C.
+"""Files that are left when something ends too early: workers and drivers that are killed, a
+scheduler that dies, Ctrl-C.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_the_command_line_makes_the_same_release(tmp_path: Path, source: Path) -
 
 
 def test_a_scheduler_that_dies(tmp_path: Path, source: Path) -> None:
-    """What was done stays for `resume`, which may go on without a cluster."""
+    """Finished work stays for `resume`, which may go on without a cluster."""
     from distributed import Client
 
     anonymize_file(source, tmp_path / "here.parquet", **ASKED)
@@ -185,8 +185,8 @@ def test_the_driver_of_a_hundred_million_records_is_small() -> None:
     """
     done = run(HERE / "driving.py", "1e8", "65536", folder=HERE)
     assert done.code == 0, done
-    peak, asked, leaves, pieces, largest = map(int, done.out.split())
-    assert asked > 2 * 1526 + 2 * 400
+    peak, requests, leaves, pieces, largest = map(int, done.out.split())
+    assert requests > 2 * 1526 + 2 * 400
     assert leaves >= 400
     assert pieces >= 200
     assert largest < 10_000_000, "what a task is told"

@@ -38,10 +38,10 @@ def listening_ports() -> set[int]:
     here = psutil.Process()
     ports = set()
     for process in (here, *here.children(recursive=True)):
-        for each in process.net_connections(kind="inet"):
-            if each.status == psutil.CONN_LISTEN:
-                assert each.laddr.ip == "127.0.0.1"
-                ports.add(each.laddr.port)
+        for connection in process.net_connections(kind="inet"):
+            if connection.status == psutil.CONN_LISTEN:
+                assert connection.laddr.ip == "127.0.0.1"
+                ports.add(connection.laddr.port)
     return ports
 
 
@@ -51,7 +51,7 @@ def ports_of(client: Any) -> set[int]:
     addresses = [
         client.scheduler.address,
         *workers,
-        *(each["nanny"] for each in workers.values()),
+        *(worker["nanny"] for worker in workers.values()),
     ]
     return {int(address.rpartition(":")[2]) for address in addresses}
 
@@ -78,21 +78,21 @@ def test_a_client_without_the_key_is_refused(client: Any, key: str) -> None:
     address = client.scheduler.address
     assert address.startswith("tls://")
     if key == "none":
-        given: dict[str, Any] = {"address": address.replace("tls://", "tcp://")}
+        options: dict[str, Any] = {"address": address.replace("tls://", "tcp://")}
     else:
-        given = {"address": address, "security": Security.temporary()}
+        options = {"address": address, "security": Security.temporary()}
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises((OSError, TimeoutError)),
     ):
-        Client(**given, set_as_default=False, timeout="1s").close()
+        Client(**options, set_as_default=False, timeout="1s").close()
     assert client.submit(os.getpid, pure=False).result() != os.getpid()
 
 
 def test_what_dask_keeps_on_disk_is_private(client: Any) -> None:
     """Dask puts this folder first on the path that modules are imported from."""
     for folder in client.run(lambda dask_worker: dask_worker.local_directory).values():
-        above = [each for each in Path(folder).parents if each.name.endswith(".spill")]
+        above = [parent for parent in Path(folder).parents if parent.name.endswith(".spill")]
         assert len(above) == 1
         assert stat.S_IMODE(above[0].stat().st_mode) == 0o700
 

@@ -26,7 +26,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def leave_behind(parent: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a killed run leaves: its folder with something in it, and the record beside the
+    """Leave what a killed run leaves: its folder with something in it, and the record beside the
     target.
     """
     with monkeypatch.context() as patch:
@@ -221,12 +221,12 @@ def test_without_locks_a_run_does_not_remove_its_own_folders(
     assert names_in(parent) == names_in(target.parent) == []
 
 
-@pytest.mark.parametrize("at", range(6))
-def test_a_call_that_fails_leaves_nothing(places: tuple[Path, Path], at: int) -> None:
+@pytest.mark.parametrize("call", range(6))
+def test_a_call_that_fails_leaves_nothing(places: tuple[Path, Path], call: int) -> None:
     """Setting a mode and taking a lock of the record come first, then those of the folder."""
     parent, target = places
     with pytest.MonkeyPatch.context() as patch:
-        calls = Failing(patch, "disk full", at)
+        calls = Failing(patch, "disk full", call)
         with pytest.raises(ma.InputError, match="No space left"):
             SpillFolder(parent, target).__enter__()
         assert calls.failed

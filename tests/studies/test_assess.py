@@ -38,31 +38,31 @@ def shuffled(table: pa.Table) -> pa.Table:
     return table.take(pa.array(np.random.default_rng(8).permutation(table.num_rows)))
 
 
-def values(found: Any) -> dict[str, float]:
-    return {measure.name: figure.value for measure, figure in found.figures}
+def values(assessment: Any) -> dict[str, float]:
+    return {measure.name: figure.value for measure, figure in assessment.figures}
 
 
 @pytest.mark.slow
 def test_all_measures_that_apply_and_the_facts() -> None:
-    found = assess(
+    assessment = assess(
         original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5
     )
-    assert [measure for measure, _ in found.figures] == list(measures())
-    assert found.smallest_class == 5
-    assert found.classes == 12
-    assert found.matched_by == "row order"
-    assert found.known == ("income", "debt")
-    assert found.notes == ()
+    assert [measure for measure, _ in assessment.figures] == list(measures())
+    assert assessment.smallest_class == 5
+    assert assessment.classes == 12
+    assert assessment.matched_by == "row order"
+    assert assessment.known == ("income", "debt")
+    assert assessment.notes == ()
     done = ma.anonymize(original(), 5, quasi=tables.QUASI, rest="drop", seed=1)
-    assert found.figure("il").value == pytest.approx(done.loss["IL"], rel=1e-9)
+    assert assessment.figure("il").value == pytest.approx(done.loss["IL"], rel=1e-9)
     with pytest.raises(ma.InputError, match="not part"):
         assess(original(), release(), quasi=tables.QUASI).figure("distinct-l")
 
 
 def test_identical_tables_lose_nothing() -> None:
-    found = assess(original(), original(), quasi=tables.QUASI)
-    assert found.figure("il").value == 0.0
-    assert found.figure("linkage").value == 100.0
+    assessment = assess(original(), original(), quasi=tables.QUASI)
+    assert assessment.figure("il").value == 0.0
+    assert assessment.figure("linkage").value == 100.0
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "mixed"])
@@ -73,8 +73,8 @@ def test_tables_of_every_library(kind: str) -> None:
         pair: tuple[Any, Any] = (before.to_pandas(), pl.from_arrow(after))
     else:
         pair = (convert[kind](before), convert[kind](after))
-    found = assess(*pair, quasi=tables.QUASI, confidential=["disease"])
-    assert values(found) == values(
+    assessment = assess(*pair, quasi=tables.QUASI, confidential=["disease"])
+    assert values(assessment) == values(
         assess(before, after, quasi=tables.QUASI, confidential=["disease"])
     )
 
@@ -82,10 +82,10 @@ def test_tables_of_every_library(kind: str) -> None:
 def test_matrices_and_columns_by_number() -> None:
     before = np.random.default_rng(0).normal(size=(N, 3))
     after = ma.anonymize(before, 4, quasi=[0, 1], keep=[2], precision="full", seed=0).table
-    found = assess(before, after, quasi=[0, 1], confidential=2)
-    assert found.pair.names == ("0", "1")
-    assert list(found.pair.confidential) == ["2"]
-    assert found.smallest_class == 4
+    assessment = assess(before, after, quasi=[0, 1], confidential=2)
+    assert assessment.pair.names == ("0", "1")
+    assert list(assessment.pair.confidential) == ["2"]
+    assert assessment.smallest_class == 4
 
 
 @pytest.mark.slow
@@ -184,11 +184,11 @@ def test_what_tells_the_order_of_rows() -> None:
     ), "one column was swapped, another shows that records were not"
     assert order({"a": sick, "b": rare}, {"a": sick[::-1].copy(), "b": rare}) is RowOrder.OTHER
     assert order({"a": unique}, {"a": unique.astype(float)}) is RowOrder.SAME
-    assert order({"a": unique}, {"a": [str(each) for each in unique]}) is RowOrder.SAME
+    assert order({"a": unique}, {"a": [str(value) for value in unique]}) is RowOrder.SAME
     gaps = [None, float("nan"), *np.arange(28.0)]
     assert order({"a": gaps}, {"a": gaps}) is RowOrder.SAME
     assert order({"a": gaps}, {"a": gaps[::-1]}) is RowOrder.OTHER
-    lists = [[each] for each in range(30)]
+    lists = [[number] for number in range(30)]
     assert order({"a": lists}, {"a": lists[::-1]}) is RowOrder.UNKNOWN, "cannot be compared"
     chunked = pa.chunked_array([pa.array(sick[:7]), pa.array(sick[7:])])
     assert order({"a": chunked.dictionary_encode()}, {"a": sick}) is RowOrder.SAME
@@ -234,22 +234,25 @@ def test_quasi_identifiers_are_shared_numbers_unless_named() -> None:
     before = original().append_column("w", pa.array(np.arange(1.0, N + 1)))
     after = release().append_column("w", pa.array(np.arange(1.0, N + 1)))
     assert assess(before, after).pair.names == ("income", "debt", "w")
-    found = assess(before, after, weight="w")
-    assert found.pair.names == ("income", "debt")
-    assert found.pair.weights is not None
-    assert found.pair.weights.tolist() == list(range(1, N + 1))
-    assert found.figure("il").value != assess(before, after, quasi=tables.QUASI).figure("il").value
+    assessment = assess(before, after, weight="w")
+    assert assessment.pair.names == ("income", "debt")
+    assert assessment.pair.weights is not None
+    assert assessment.pair.weights.tolist() == list(range(1, N + 1))
+    assert (
+        assessment.figure("il").value
+        != assess(before, after, quasi=tables.QUASI).figure("il").value
+    )
     with pytest.raises(ma.InputError, match="share no numeric column"):
         assess(before.select(["name"]), after.select(["name"]))
 
 
 @pytest.mark.slow
 def test_an_intruder_with_less_knowledge() -> None:
-    found = assess(original(), release(), quasi=tables.QUASI, known=["debt"])
+    assessment = assess(original(), release(), quasi=tables.QUASI, known=["debt"])
     alone = assess(original(), release(), quasi=["debt"])
-    assert found.known == ("debt",)
-    assert found.figure("linkage") == alone.figure("linkage")
-    assert found.figure("il") != alone.figure("il")
+    assert assessment.known == ("debt",)
+    assert assessment.figure("linkage") == alone.figure("linkage")
+    assert assessment.figure("il") != alone.figure("il")
 
 
 def test_kinds_of_confidential_columns() -> None:
@@ -298,10 +301,10 @@ def test_chunked_columns_are_coded_as_a_whole() -> None:
 
 
 def test_plain_data_is_finite_and_tells_no_record() -> None:
-    found = assess(
+    assessment = assess(
         original(), release(), quasi=tables.QUASI, confidential=["disease"], keep=["code"], k=5
     )
-    text = json.dumps(found.as_data(), allow_nan=False)
+    text = json.dumps(assessment.as_data(), allow_nan=False)
     data = json.loads(text)
     assert data["records"] == N
     assert {figure["name"] for figure in data["figures"]} == {
@@ -319,9 +322,11 @@ def test_plain_data_is_finite_and_tells_no_record() -> None:
 def test_files(tmp_path: Path) -> None:
     before = tables.write(original(), tmp_path / "before.csv")
     after = tables.write(shuffled(release()), tmp_path / "after.parquet")
-    found = assess_files(before, after, quasi=tables.QUASI, key="name", confidential=["disease"])
+    assessment = assess_files(
+        before, after, quasi=tables.QUASI, key="name", confidential=["disease"]
+    )
     expected = assess(original(), release(), quasi=tables.QUASI, confidential=["disease"])
-    assert values(found) == values(expected)
+    assert values(assessment) == values(expected)
     unnamed = assess_files(before, after, key="name", keep=["code"])
     assert unnamed.pair.names == ("income", "debt")
 
@@ -368,11 +373,11 @@ def test_tables_that_do_not_fit() -> None:
 def test_lists_are_told_apart_as_well() -> None:
     odd = original().append_column("odd", pa.array([[1], [2, 3]] * (N // 2) + [[1]] * (N % 2)))
     lists = release().append_column("odd", odd.column("odd"))
-    found = {
+    figures = {
         m.name: f.value
         for m, f in assess(odd, lists, quasi=tables.QUASI, confidential=["odd"]).figures
     }
-    assert 1.0 <= found["distinct-l"] <= 2.0
+    assert 1.0 <= figures["distinct-l"] <= 2.0
 
 
 def test_keys_that_do_not_fit() -> None:
@@ -410,8 +415,8 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     mixed = tables.write(odd, tmp_path / "mixed.csv")
     with pytest.raises(ma.InputError, match=r"mixed.csv': column 'income', row 1"):
         assess_files(mixed, before, quasi=["income"])
-    found = assess_files(before, mixed, quasi=["income"], measures=["k"])
-    assert any("count as new categories: income" in note for note in found.notes), (
+    assessment = assess_files(before, mixed, quasi=["income"], measures=["k"])
+    assert any("count as new categories: income" in note for note in assessment.notes), (
         "other tools write such"
     )
 
@@ -419,17 +424,19 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
 def test_units_are_counted_in_the_classes_of_a_release() -> None:
     before = pa.table({"age": [30, 31, 32, 60, 61, 62], "home": ["a", "a", "b", "c", "d", "e"]})
     after = pa.table({"age": [31, 31, 31, 61, 61, 61]})
-    found = assess(before, after, quasi=["age"], unit="home", k=3)
+    assessment = assess(before, after, quasi=["age"], unit="home", k=3)
     assert any(
         "1 of 2 classes (3 records) have fewer than 3 different units" in note
-        for note in found.notes
+        for note in assessment.notes
     )
     few = before.set_column(1, "home", pa.array(list("aabccd")))
-    found = assess(few, after, quasi=["age"], unit="home", k=3)
-    assert any("2 of 2 classes (6 records) have fewer than 3" in note for note in found.notes)
+    assessment = assess(few, after, quasi=["age"], unit="home", k=3)
+    assert any("2 of 2 classes (6 records) have fewer than 3" in note for note in assessment.notes)
     apart = before.set_column(1, "home", pa.array(list("abcdef")))
-    found = assess(apart, after, quasi=["age"], unit="home", k=3)
-    assert any(note.startswith("every class has 3 or more different units") for note in found.notes)
+    assessment = assess(apart, after, quasi=["age"], unit="home", k=3)
+    assert any(
+        note.startswith("every class has 3 or more different units") for note in assessment.notes
+    )
     refused(
         "no column 'home' in the original",
         before.drop_columns(["home"]),

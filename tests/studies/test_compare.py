@@ -114,7 +114,7 @@ class Line:
     """
 
     def __init__(self, cells: list[Any]) -> None:
-        self.said: list[Any] = []
+        self.answers: list[Any] = []
         self._cells = cells
 
     def recv(self) -> Any:
@@ -123,7 +123,7 @@ class Line:
         return self._cells.pop(0)
 
     def send(self, answer: Any) -> None:
-        self.said.append(answer)
+        self.answers.append(answer)
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -150,15 +150,15 @@ def test_a_process_tells_its_parent_that_it_compiles(
         signal.signal(signal.SIGINT, handler)
         compiling._cache_folder.cache_clear()
     outcomes = [Outcome({"il": value}) for value in (7.0, 14, 7)]
-    assert line.said == ([COMPILING, *outcomes] if wanted else outcomes)
+    assert line.answers == ([COMPILING, *outcomes] if wanted else outcomes)
     assert (tmp_path / compiling.ANNOUNCED).exists() == wanted
 
 
 def test_however_many_processes_compile_it_is_announced_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(compiling, "_announce", lambda: told.append("compiling"))
+    lines: list[str] = []
+    monkeypatch.setattr(compiling, "_announce", lambda: lines.append("compiling"))
     monkeypatch.setattr(compiling, "_announced", False)
     team = compare_workers._Team(cast("Any", None), 0)
     cells = compare_cells.plan(["mdav"], [2, 3, 4], [0])
@@ -170,7 +170,7 @@ def test_however_many_processes_compile_it_is_announced_once(
     done = list(team.work(cells, lambda: None))
     assert sorted(cell.k for cell, _ in done) == [2, 3, 4]
     assert all(outcome == Outcome({"il": 1.0}) for _, outcome in done)
-    assert told == ["compiling"]
+    assert lines == ["compiling"]
     for ours, theirs in pipes:
         ours.close()
         theirs.close()
@@ -279,7 +279,7 @@ def test_a_torn_state_loses_one_cell_at_most(whole: Comparison, tmp_path: Path) 
     state = tmp_path / "state.jsonl"
     again(state)
     content = state.read_bytes()
-    ends = [place for place, byte in enumerate(content) if byte == ord("\n")]
+    ends = [index for index, byte in enumerate(content) if byte == ord("\n")]
     everything = State(state).outcomes
     for length in sorted(
         {*range(0, len(content), 61), *(end + more for end in ends for more in (-1, 0, 1))}
@@ -363,12 +363,14 @@ def test_the_state_tells_nothing_of_records(tmp_path: Path) -> None:
     table = tables.people(40)
     names = [measure.name for measure in measures()]
     roles = {"quasi": tables.QUASI, "confidential": ["disease"], "keep": ["code"]}
-    found = compare(table, ks=[3], methods=["mdav", "hm"], measures=names, state=state, **roles)
-    assert set(found.rows[0].figures) == set(names)
+    comparison = compare(
+        table, ks=[3], methods=["mdav", "hm"], measures=names, state=state, **roles
+    )
+    assert set(comparison.rows[0].figures) == set(names)
     shown = [
         state.read_text("utf-8"),
-        json.dumps(found.as_data(), allow_nan=False),
-        found.as_markdown(),
+        json.dumps(comparison.as_data(), allow_nan=False),
+        comparison.as_markdown(),
     ]
     for text, cell in itertools.product(shown, tables.cells(table)):
         assert cell not in text
@@ -380,7 +382,7 @@ def test_an_unforeseen_error_is_a_row_and_is_tried_again(
     whole: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state.jsonl"
-    for error, told in (
+    for error, sentence in (
         (ValueError("4815162"), "a bug in microagg (ValueError)"),
         (MemoryError(), "memory"),
     ):
@@ -394,7 +396,7 @@ def test_an_unforeseen_error_is_a_row_and_is_tried_again(
         broken, _ = again(state)
         for row, usual in zip(broken.rows, whole.rows, strict=True):
             if row.method == "mdav":
-                assert told in row.error
+                assert sentence in row.error
                 assert "4815162" not in row.error
             else:
                 assert row == usual
@@ -412,10 +414,10 @@ def test_a_process_that_dies_costs_one_cell(whole: Comparison, tmp_path: Path) -
             super().tell(line)
 
     state = tmp_path / "state.jsonl"
-    found = compare(TABLE, ks=KS, methods=METHODS, jobs=2, state=state, progress=Killer())
-    died = [row for row in found.rows if "died" in row.error]
+    comparison = compare(TABLE, ks=KS, methods=METHODS, jobs=2, state=state, progress=Killer())
+    died = [row for row in comparison.rows if "died" in row.error]
     assert len(died) == 1
-    assert [row for row in found.rows if row not in died] == [
+    assert [row for row in comparison.rows if row not in died] == [
         row for row in whole.rows if (row.method, row.k) != (died[0].method, died[0].k)
     ]
     assert again(state) == (whole, 1)
@@ -472,14 +474,18 @@ def test_a_wrong_value_is_told_at_once() -> None:
 def test_a_file_and_the_columns_that_take_part(tmp_path: Path) -> None:
     path = tables.write(tables.people(40), tmp_path / "people.csv")
     roles = {"confidential": ["disease"], "keep": ["code"]}
-    found = compare(path, ks=[4], methods="mdav", **roles)
-    assert (found.name, found.quasi, found.records) == ("people", ("income", "debt"), 40)
+    comparison = compare(path, ks=[4], methods="mdav", **roles)
+    assert (comparison.name, comparison.quasi, comparison.records) == (
+        "people",
+        ("income", "debt"),
+        40,
+    )
     named = compare(str(path), ks=[4], methods="mdav", quasi=["debt", "income"], **roles)
-    assert named.rows == found.rows
+    assert named.rows == comparison.rows
     release = ma.anonymize(
         tables.people(40), 4, quasi=tables.QUASI, rest="drop", method="mdav", seed=0
     )
-    assert found.rows[0].figures["il"] == pytest.approx(release.loss["IL"], rel=1e-9)
+    assert comparison.rows[0].figures["il"] == pytest.approx(release.loss["IL"], rel=1e-9)
 
 
 def test_weights_count_and_are_no_quasi_identifier() -> None:
@@ -529,16 +535,16 @@ def test_what_is_not_k_anonymous_is_never_on_the_front(whole: Comparison) -> Non
 def test_a_measure_that_is_better_when_higher() -> None:
     """Loss as what is kept, risk as the smallest class: the front must turn round with them."""
     related = np.column_stack([TABLE, TABLE.sum(axis=1), TABLE[:, 0] - TABLE[:, 1]])
-    found = compare(
+    comparison = compare(
         related, ks=[2, 5, 9], methods=["mdav", "axis-column"], loss="regression-kept", risk="k"
     )
-    gains = [(row.figures["regression-kept"], row.figures["k"]) for row in found.rows]
+    gains = [(row.figures["regression-kept"], row.figures["k"]) for row in comparison.rows]
     expected = [
         row
-        for row, mine in zip(found.rows, gains, strict=True)
+        for row, mine in zip(comparison.rows, gains, strict=True)
         if not any(a >= mine[0] and b >= mine[1] and (a, b) != mine for a, b in gains)
     ]
-    assert list(found.front) == expected
+    assert list(comparison.front) == expected
     assert 9 in {row.k for row in expected}, "nothing is safer"
     assert 0 < len(expected) < len(gains)
 
@@ -666,7 +672,7 @@ def test_directions_of_abidi_ben_yahia_and_perera(
     """
     table = load_reference(data, columns, reference_data)[:, :count]
     methods = ["individual-ranking", "axis-pca", "mdav"]
-    found = compare(
+    comparison = compare(
         table,
         ks=[2, 5, 10, 30],
         methods=methods,
@@ -676,7 +682,7 @@ def test_directions_of_abidi_ben_yahia_and_perera(
     )
     loss, risk = (
         {
-            name: [row.figures[measure] for row in found.rows if row.method == name]
+            name: [row.figures[measure] for row in comparison.rows if row.method == name]
             for name in methods
         }
         for measure in ("il1s-percent", "linkage")

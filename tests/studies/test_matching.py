@@ -96,8 +96,8 @@ def test_disorder_shows_from_so_many_records_on() -> None:
 
 
 def disorder(scale: float = 1.0, shift: float = 0.0, share: float = 0.0) -> bool:
-    """Whether 2,000 shuffled records count as shuffled if values are also changed, and `share` of
-    them stay.
+    """Return True if 2,000 shuffled records count as shuffled although values are also changed, and
+    `share` of them stay.
     """
     rng = np.random.default_rng(8)
     before = rng.normal(size=(2000, 2))

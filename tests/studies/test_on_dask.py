@@ -27,28 +27,33 @@ def client() -> Iterator[Any]:
 
 def test_comparing(tmp_path: Path, client: Any) -> None:
     table = np.random.default_rng(1).normal(size=(200, 3))
-    asked: dict[str, Any] = {"ks": [3, 5], "methods": ["mdav", "v-mdav", "hm-pfsom"]}
-    told: list[str] = []
+    settings: dict[str, Any] = {"ks": [3, 5], "methods": ["mdav", "v-mdav", "hm-pfsom"]}
+    lines: list[str] = []
 
     class Telling:
         def __call__(self, done: int, total: int) -> None:
             pass
 
         def tell(self, line: str) -> None:
-            told.append(line)
+            lines.append(line)
 
-    here = compare(table, **asked)
-    there = compare(
-        table, engine=client, spill=tmp_path, state=tmp_path / "state", progress=Telling(), **asked
+    in_memory = compare(table, **settings)
+    on_cluster = compare(
+        table,
+        engine=client,
+        spill=tmp_path,
+        state=tmp_path / "state",
+        progress=Telling(),
+        **settings,
     )
-    assert there.rows == here.rows
-    assert any(row.error for row in here.rows), "also of a method that cannot work on it"
-    assert len(told) == len(here.rows)
+    assert on_cluster.rows == in_memory.rows
+    assert any(row.error for row in in_memory.rows), "also of a method that cannot work on it"
+    assert len(lines) == len(in_memory.rows)
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     again = compare(
-        table, engine="tcp://127.0.0.1:1", spill=tmp_path, state=tmp_path / "state", **asked
+        table, engine="tcp://127.0.0.1:1", spill=tmp_path, state=tmp_path / "state", **settings
     )
-    assert again.rows == here.rows, "all from the state: nobody was asked"
+    assert again.rows == in_memory.rows, "all from the state: nobody was asked"
 
 
 def test_stopping_a_comparison(tmp_path: Path, client: Any) -> None:
@@ -71,15 +76,17 @@ def test_stopping_a_comparison(tmp_path: Path, client: Any) -> None:
 
 def test_reproducing(tmp_path: Path, client: Any) -> None:
     figures = [
-        each for each in all_published() if each.dataset.startswith("Sim") and each.name == "mdav"
+        figure
+        for figure in all_published()
+        if figure.dataset.startswith("Sim") and figure.name == "mdav"
     ][:3]
     assert figures
-    here = list(reproduce(figures))
+    in_memory = list(reproduce(figures))
     runs = Runs(state=tmp_path / "state")
-    there = list(reproduce(figures, runs=runs, engine=client, spill=tmp_path))
-    assert there == here
+    on_cluster = list(reproduce(figures, runs=runs, engine=client, spill=tmp_path))
+    assert on_cluster == in_memory
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     assert (
         list(reproduce(figures, runs=Runs(state=tmp_path / "state"), engine="tcp://127.0.0.1:1"))
-        == here
+        == in_memory
     )

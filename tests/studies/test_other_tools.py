@@ -50,14 +50,14 @@ def original(seed: int = 1, n: int = 40) -> dict[str, list[Any]]:
     }
 
 
-def values(found: Assessment) -> dict[str, float]:
-    return {measure.name: figure.value for measure, figure in found.figures}
+def values(assessment: Assessment) -> dict[str, float]:
+    return {measure.name: figure.value for measure, figure in assessment.figures}
 
 
 def measured(
-    before: dict[str, list[Any]], after: dict[str, list[Any]], quasi: list[str], **said: Any
+    before: dict[str, list[Any]], after: dict[str, list[Any]], quasi: list[str], **options: Any
 ) -> Assessment:
-    return assess(pa.table(before), pa.table(after), quasi=quasi, measures=EVERY, **said)
+    return assess(pa.table(before), pa.table(after), quasi=quasi, measures=EVERY, **options)
 
 
 def generalised(towns: list[str], seed: int) -> list[str]:
@@ -96,24 +96,26 @@ def slow_loss(towns: list[str], released: list[str]) -> float:
 def test_nodes_lie_at_the_centroid_of_their_values(seed: int) -> None:
     before = original(seed)
     after = {**before, "town": generalised(before["town"], seed)}
-    found = measured(before, after, ["town"], hierarchy={"town": PATHS})
-    assert values(found)["il"] == pytest.approx(slow_loss(before["town"], after["town"]), rel=1e-9)
+    assessment = measured(before, after, ["town"], hierarchy={"town": PATHS})
+    assert values(assessment)["il"] == pytest.approx(
+        slow_loss(before["town"], after["town"]), rel=1e-9
+    )
     same = sum(a == b for a, b in zip(before["town"], after["town"], strict=True))
-    assert values(found)["cells-unchanged"] == pytest.approx(100 * same / 40)
-    assert values(found)["k"] == min(Counter(after["town"]).values())
+    assert values(assessment)["cells-unchanged"] == pytest.approx(100 * same / 40)
+    assert values(assessment)["k"] == min(Counter(after["town"]).values())
     assert (
         "nodes of a hierarchy in place of values count as the centroid of their values: town"
-        in found.notes
+        in assessment.notes
     )
 
 
 def test_one_top_for_everybody_loses_all_and_no_more() -> None:
     before = original()
-    found = measured(
+    assessment = measured(
         before, {**before, "town": ["*"] * 40}, ["age", "town"], hierarchy={"town": PATHS}
     )
-    assert found.figure("il").columns == pytest.approx({"age": 0.0, "town": 100.0})
-    assert not any("suppressed" in note for note in found.notes), (
+    assert assessment.figure("il").columns == pytest.approx({"age": 0.0, "town": 100.0})
+    assert not any("suppressed" in note for note in assessment.notes), (
         "the top of the tree is a value of it"
     )
     finer = measured(
@@ -134,18 +136,18 @@ def test_one_top_for_everybody_loses_all_and_no_more() -> None:
 def test_a_value_with_a_branch_of_its_own_is_itself() -> None:
     tree = Hierarchy.of([["a", "x", "*"], ["b", "x", "*"], ["other", "other", "*"]])
     before = {"town": ["a", "b", "other", "other"]}
-    found = measured(
+    assessment = measured(
         before, {"town": ["x", "x", "other", "other"]}, ["town"], hierarchy={"town": tree}
     )
-    assert found.pair.after.variables[0].hierarchy is not None
-    assert found.pair.after.variables[0].hierarchy.inner == {"x": 1}
-    assert values(found)["cells-unchanged"] == 50.0
+    assert assessment.pair.after.variables[0].hierarchy is not None
+    assert assessment.pair.after.variables[0].hierarchy.inner == {"x": 1}
+    assert values(assessment)["cells-unchanged"] == 50.0
 
 
 def test_what_a_tree_does_not_know_is_a_value_of_its_own() -> None:
     before = original()
     after = {**before, "town": ["nowhere", *before["town"][1:]]}
-    found = measured(before, after, ["town"], hierarchy={"town": PATHS})
+    assessment = measured(before, after, ["town"], hierarchy={"town": PATHS})
     rows = Counter(before["town"])
     spread = sum(
         1
@@ -155,7 +157,9 @@ def test_what_a_tree_does_not_know_is_a_value_of_its_own() -> None:
         )
         for level in range(3)
     )
-    assert values(found)["sse"] == pytest.approx(3 * 2.0 / spread), "it differs on all three levels"
+    assert values(assessment)["sse"] == pytest.approx(3 * 2.0 / spread), (
+        "it differs on all three levels"
+    )
 
 
 def without(table: dict[str, list[Any]], gone: set[int]) -> dict[str, list[Any]]:
@@ -174,10 +178,10 @@ def test_records_with_a_star_are_left_out(column: str, seed: int) -> None:
         **before,
         column: ["*" if i in gone else str(x) for i, x in enumerate(before[column])],
     }
-    said = {"ordinal": {"school": ["none", "primary", "university"]}}
-    one = measured(before, starred, ["age", "town", "school"], **said)
+    options = {"ordinal": {"school": ["none", "primary", "university"]}}
+    one = measured(before, starred, ["age", "town", "school"], **options)
     other = measured(
-        without(before, gone), without(before, gone), ["age", "town", "school"], **said
+        without(before, gone), without(before, gone), ["age", "town", "school"], **options
     )
     assert values(one) == pytest.approx(values(other), rel=1e-12)
     assert one.suppressed is not None
@@ -202,9 +206,9 @@ def test_a_column_of_stars_is_a_column_of_gaps() -> None:
 
 def test_a_star_that_the_original_has_is_a_value() -> None:
     before = {"mark": ["*", "*", "+", "+"]}
-    found = measured(before, {"mark": ["*", "*", "*", "+"]}, ["mark"])
-    assert found.notes == () or not any("suppressed" in note for note in found.notes)
-    assert values(found)["cells-unchanged"] == 75.0
+    assessment = measured(before, {"mark": ["*", "*", "*", "+"]}, ["mark"])
+    assert assessment.notes == () or not any("suppressed" in note for note in assessment.notes)
+    assert values(assessment)["cells-unchanged"] == 75.0
 
 
 def tens(age: int) -> str:
@@ -218,24 +222,24 @@ def test_numbers_that_come_back_as_ranges(seed: int) -> None:
     """
     before = original(seed)
     after = {**before, "age": [tens(age) for age in before["age"]]}
-    found = measured(before, after, ["age", "town"])
-    assert "count as new categories: age" in " ".join(found.notes)
+    assessment = measured(before, after, ["age", "town"])
+    assert "count as new categories: age" in " ".join(assessment.notes)
     ages = np.array(before["age"], np.float64)
     lost = 0.0
     rows = list(zip(after["age"], after["town"], strict=True))
     for row in set(rows):
-        inside = ages[[each == row for each in rows]]
+        inside = ages[[other == row for other in rows]]
         lost += ((inside - inside.mean()) ** 2).sum()
-    columns = found.figure("il").columns
+    columns = assessment.figure("il").columns
     assert columns["age"] == pytest.approx(100 * lost / ((ages - ages.mean()) ** 2).sum(), rel=1e-9)
     assert columns["town"] == 0.0
     assert (
         "leave out age (ranges or other texts in place of values); town (categories)"
-        in found.notes[-1]
+        in assessment.notes[-1]
     )
-    assert found.figure("cells-unchanged").columns == {"age": 0.0, "town": 100.0}
-    assert found.figure("marginals").columns == {"age": 1.0, "town": 0.0}
-    assert values(found)["k"] == min(Counter(rows).values())
+    assert assessment.figure("cells-unchanged").columns == {"age": 0.0, "town": 100.0}
+    assert assessment.figure("marginals").columns == {"age": 1.0, "town": 0.0}
+    assert values(assessment)["k"] == min(Counter(rows).values())
 
 
 def test_codes_and_their_ranges_by_a_hierarchy() -> None:
@@ -245,21 +249,21 @@ def test_codes_and_their_ranges_by_a_hierarchy() -> None:
     before = {"age": [21, 25, 31, 35, 38, 21]}
     tree = {str(age): [tens(age), "*"] for age in (21, 25, 31, 35, 38)}
     after = {"age": ["21", tens(25), tens(31), tens(35), "38", "21"]}
-    found = measured(before, after, ["age"], nominal=["age"], hierarchy={"age": tree})
-    assert values(found)["cells-unchanged"] == pytest.approx(50.0)
-    assert found.pair.after.variables[0].levels[:5] == (21, 25, 31, 35, 38)
-    assert 0.0 < values(found)["il"] < 100.0
+    assessment = measured(before, after, ["age"], nominal=["age"], hierarchy={"age": tree})
+    assert values(assessment)["cells-unchanged"] == pytest.approx(50.0)
+    assert assessment.pair.after.variables[0].levels[:5] == (21, 25, 31, 35, 38)
+    assert 0.0 < values(assessment)["il"] < 100.0
 
 
 def test_levels_that_are_not_in_the_order() -> None:
     before = original()
     after = {**before, "school": ["some" if s == "primary" else s for s in before["school"]]}
-    found = measured(
+    assessment = measured(
         before, after, ["age", "school"], ordinal={"school": ["none", "primary", "university"]}
     )
-    assert "count as new categories: school" in " ".join(found.notes)
+    assert "count as new categories: school" in " ".join(assessment.notes)
     kept = sum(s != "primary" for s in before["school"])
-    assert found.figure("cells-unchanged").columns["school"] == pytest.approx(100 * kept / 40)
+    assert assessment.figure("cells-unchanged").columns["school"] == pytest.approx(100 * kept / 40)
 
 
 def written(table: dict[str, list[Any]], path: Path) -> Path:
@@ -287,21 +291,21 @@ def test_files_are_read_as_tables_are(tmp_path: Path) -> None:
         "anchor": before["anchor"],
     }
     quasi = ["age", "town", "school"]
-    found = assess_files(
+    assessment = assess_files(
         written(before, tmp_path / "a.csv"),
         written(after, tmp_path / "b.csv"),
         quasi=quasi,
         measures=EVERY,
     )
     expected = measured(before, after, quasi)
-    assert values(found) == pytest.approx(values(expected), rel=1e-12)
-    assert found.notes == expected.notes
+    assert values(assessment) == pytest.approx(values(expected), rel=1e-12)
+    assert assessment.notes == expected.notes
     stars = {**before, "age": ["*" if i % 4 else age for i, age in enumerate(before["age"])]}
-    found = assess_files(
+    assessment = assess_files(
         tmp_path / "a.csv", written(stars, tmp_path / "c.csv"), quasi=quasi, measures=EVERY
     )
     rest = without(before, {i for i in range(40) if i % 4})
-    assert values(found) == pytest.approx(values(measured(rest, rest, quasi)), rel=1e-12)
+    assert values(assessment) == pytest.approx(values(measured(rest, rest, quasi)), rel=1e-12)
 
 
 def test_an_infinite_number_is_refused_still() -> None:

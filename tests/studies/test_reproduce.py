@@ -106,7 +106,7 @@ def test_the_groups_of_mdav_beside_them() -> None:
     cells = list(reproduce(published_groups_of_mdav()))
     assert len(cells) == 2 * 44 + 2
     other = {(c.published.dataset, c.published.k): c for c in cells if c.verdict != "follows"}
-    assert {place: (c.published.value, c.obtained, c.verdict) for place, c in other.items()} == {
+    assert {key: (c.published.value, c.obtained, c.verdict) for key, c in other.items()} == {
         ("sub-Census2", 1): (370.0, 376.0, "misprint"),
         ("sub-EIA2", 10): (11.0, 119.0, "misprint"),
     }

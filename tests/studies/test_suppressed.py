@@ -46,16 +46,16 @@ def starred(
     return table
 
 
-def values(found: Assessment) -> dict[str, float]:
-    return {measure.name: figure.value for measure, figure in found.figures}
+def values(assessment: Assessment) -> dict[str, float]:
+    return {measure.name: figure.value for measure, figure in assessment.figures}
 
 
 QUASI = ["age", "wage", "town"]
 GONE = [7, 8, 120]
 
 
-def measured(before: pd.DataFrame, after: pd.DataFrame, **said: Any) -> Assessment:
-    return assess(before, after, quasi=QUASI, k=2, measures=MEASURES, **said)
+def measured(before: pd.DataFrame, after: pd.DataFrame, **options: Any) -> Assessment:
+    return assess(before, after, quasi=QUASI, k=2, measures=MEASURES, **options)
 
 
 @pytest.mark.parametrize("columns", [QUASI, ["age"], ["town", "wage"]])
@@ -65,8 +65,8 @@ def test_three_suppressed_records_change_no_figure_of_the_others(
 ) -> None:
     before = original()
     after = release(before)
-    said = {} if marker == "*" else {"suppressed": marker or ""}
-    one = measured(before, starred(after, GONE, columns, marker), **said)
+    options = {} if marker == "*" else {"suppressed": marker or ""}
+    one = measured(before, starred(after, GONE, columns, marker), **options)
     other = measured(before.drop(index=GONE), after.drop(index=GONE))
     assert values(one) == pytest.approx(values(other), rel=1e-9)
     assert len(one.pair.original) == N - 3
@@ -84,15 +84,15 @@ def test_files_and_weights_and_units(tmp_path: Path) -> None:
     after = release(before)
     before.to_csv(tmp_path / "before.csv", index=False)
     starred(after[QUASI], GONE, QUASI).to_csv(tmp_path / "after.csv", index=False)
-    said: dict[str, Any] = {
+    options: dict[str, Any] = {
         "quasi": QUASI,
         "weight": "weight",
         "unit": "home",
         "k": 2,
         "measures": MEASURES,
     }
-    one = assess_files(tmp_path / "before.csv", tmp_path / "after.csv", **said)
-    other = assess(before.drop(index=GONE), after.drop(index=GONE)[QUASI], **said)
+    one = assess_files(tmp_path / "before.csv", tmp_path / "after.csv", **options)
+    other = assess(before.drop(index=GONE), after.drop(index=GONE)[QUASI], **options)
     assert values(one) == pytest.approx(values(other), rel=1e-9)
     assert one.notes[1:] == other.notes
 
@@ -122,11 +122,11 @@ def test_what_was_missing_before_is_not_suppressed() -> None:
 def test_stars_of_a_hierarchy_are_values_unless_they_are_named() -> None:
     before, paths = original()[["town"]], [["a", "*"], ["b", "*"], ["c", "*"]]
     after = starred(before, GONE, ["town"])
-    said: dict[str, Any] = {"quasi": ["town"], "hierarchy": {"town": paths}, "measures": ["il"]}
-    found = assess(before, after, **said)
-    assert found.suppressed is None
-    assert any("suppressed='*' leaves them out" in note for note in found.notes)
-    named = assess(before, after, **said, suppressed="*")
+    options: dict[str, Any] = {"quasi": ["town"], "hierarchy": {"town": paths}, "measures": ["il"]}
+    assessment = assess(before, after, **options)
+    assert assessment.suppressed is None
+    assert any("suppressed='*' leaves them out" in note for note in assessment.notes)
+    named = assess(before, after, **options, suppressed="*")
     assert named.suppressed is not None
     assert (named.suppressed.rows, named.figure("il").value) == (3, 0.0)
 
@@ -134,8 +134,8 @@ def test_stars_of_a_hierarchy_are_values_unless_they_are_named() -> None:
 def test_both_readings_of_k_are_told() -> None:
     before = pa.table({"age": [30, 31, 32, 40, 41, 42], "sex": list("fffmmm")})
     after = pa.table({"age": ["31", "31", "*", "41", "41", "*"], "sex": list("fffmmm")})
-    found = assess(before, after, quasi=["age", "sex"], k=2, measures=["k"])
+    assessment = assess(before, after, quasi=["age", "sex"], k=2, measures=["k"])
     assert any(
         "the smallest class has 1 record " in note and "3 or more records fit each" in note
-        for note in found.notes
+        for note in assessment.notes
     )

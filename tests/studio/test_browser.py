@@ -59,8 +59,10 @@ def check_accessible(page: Any) -> None:
     """Assert that axe finds nothing to complain about."""
     axe = module("axe_playwright_python.sync_playwright", "axe-playwright-python")
     # the script of axe is run by the driver, outside the policy of the page
-    found = axe.Axe().run(page).response["violations"]
-    assert not found, [(each["id"], each["nodes"][0]["html"]) for each in found]
+    violations = axe.Axe().run(page).response["violations"]
+    assert not violations, [
+        (violation["id"], violation["nodes"][0]["html"]) for violation in violations
+    ]
 
 
 def keep_running(route: Any) -> None:

@@ -131,10 +131,10 @@ SERVE = "from microagg.cli.start import start; start()"
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_the_folder_goes_with_the_studio(tmp_path: Path, people: Path, end: int) -> None:
-    place = tmp_path / "temporary"
-    place.mkdir()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     process = running.start(
-        "-c", SERVE, "studio", people, folder=tmp_path, environment={"TMPDIR": str(place)}
+        "-c", SERVE, "studio", people, folder=tmp_path, environment={"TMPDIR": str(temporary)}
     )
     assert process.stdout is not None
     line = ""
@@ -142,13 +142,13 @@ def test_the_folder_goes_with_the_studio(tmp_path: Path, people: Path, end: int)
         line = process.stdout.readline()
         assert line, process.stderr and process.stderr.read()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{40,}", line.strip())
-    assert [path.name[:16] for path in place.iterdir()] == ["microagg-studio-"]
+    assert [path.name[:16] for path in temporary.iterdir()] == ["microagg-studio-"]
     time.sleep(2.0)
     process.send_signal(end)
     done = running.finish(process)
     assert done.code in (0, 130, -end, 128 + end), done
     assert "Traceback" not in done.err
-    assert list(place.iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_no_value_is_in_log_url_title_cookie_error_or_leftover(tmp_path: Path, studio: Any) -> None:

@@ -34,20 +34,20 @@ def table_of(records: int = 5000, seed: int = 3, kinds: str = "mixed") -> pa.Tab
                 mask=gaps,
             ),
             "town": pa.array(
-                [f"t{each}" for each in rng.integers(0, 9, records)],
+                [f"t{number}" for number in rng.integers(0, 9, records)],
                 mask=rng.random(records) < 0.05,
             ),
         }
     columns |= {
         "w": pa.array(np.round(rng.lognormal(2.0, 1.0, records) + 0.01, 2)),
-        "ill": pa.array([f"i{each}" for each in rng.integers(0, 20, records)]),
+        "ill": pa.array([f"i{number}" for number in rng.integers(0, 20, records)]),
         "id": pa.array(np.arange(records)),
-        "name": pa.array([f"n{each}" for each in range(records)]),
+        "name": pa.array([f"n{number}" for number in range(records)]),
     }
     return pa.table(columns)
 
 
-def asked(kinds: str, **more: Any) -> dict[str, Any]:
+def settings_for(kinds: str, **more: Any) -> dict[str, Any]:
     quasi = ["age", "income", "rent", *(["debt", "score", "town"] if kinds == "mixed" else [])]
     return {
         "quasi": quasi,
@@ -84,13 +84,13 @@ def in_passes(
 WAYS = ("memory", "beyond")
 
 
-def tiny_in_passes(monkeypatch: pytest.MonkeyPatch, *given: Any, **more: Any) -> OnDiskRelease:
+def tiny_in_passes(monkeypatch: pytest.MonkeyPatch, *args: Any, **more: Any) -> OnDiskRelease:
     """A run beyond memory of a table of any size, however small; fails where it would be done in
     memory.
     """
     for module in (memory_budget, text_input):
         monkeypatch.setattr(module, "needs_plan", lambda *_: True)
-    release = in_passes(monkeypatch, *given, **{"chunk": digests.RUN, **more})
+    release = in_passes(monkeypatch, *args, **{"chunk": digests.RUN, **more})
     assert isinstance(release, OnDiskRelease)
     return release
 

@@ -27,9 +27,7 @@ ENVIRONMENT = {
 
 
 def dask_setup(worker: Any) -> None:
-    """What every worker does first, whenever it comes: Dask calls this of a module that is
-    preloaded.
-    """
+    """Prepare a worker, whenever it comes: Dask calls this of a module that is preloaded."""
     small_blocks.make_small()
     stores.make_store()
 
@@ -67,7 +65,7 @@ def cluster(workers: int = 2, threads: int = 1, **more: Any) -> Iterator[Client]
 
 
 def small_budget(chunk: int = 320, bits: int = 2) -> Any:
-    """What takes the place of `Budget.checked`: chunks and buckets of these sizes, so that tables
+    """Return a replacement of `Budget.checked`: chunks and buckets of these sizes, so that tables
     of some thousand records are many.
     """
 

@@ -34,7 +34,7 @@ class Pretending:
 
     def __init__(self, layout: TaskContext, leaves: list[int]) -> None:
         self.layout, self.leaves = layout, leaves
-        self.asked = self.largest = 0
+        self.requests = self.largest = 0
 
     def map_ordered(
         self,
@@ -43,11 +43,11 @@ class Pretending:
         at_once: int | None = None,
         needs: Iterable[int] = (),
     ) -> Iterator[Any]:
-        for each in arguments:
-            plain = tuple(part for part in each if isinstance(part, int | str | tuple))
+        for args in arguments:
+            plain = tuple(part for part in args if isinstance(part, int | str | tuple))
             self.largest = max(self.largest, len(pickle.dumps(plain[:3])))
-            self.asked += 1
-            yield getattr(self, task.__name__)(*each)
+            self.requests += 1
+            yield getattr(self, task.__name__)(*args)
 
     def sample_chunk(
         self, source: Any, first: int, count: int, layout: TaskContext, *_: Any
@@ -77,14 +77,14 @@ class Pretending:
             "high": [1.0] * AXES,
         }
 
-    def work_block_of(self, place: int, *_: Any) -> Any:
-        index = [[leaf, 2500] for leaf in range(place % 10, self.leaves[1], 10)]
-        return {"path": f"/shared/spill/room/block-{place}.arrow", "index": index}
+    def work_block_of(self, block: int, *_: Any) -> Any:
+        index = [[leaf, 2500] for leaf in range(block % 10, self.leaves[1], 10)]
+        return {"path": f"/shared/spill/room/block-{block}.arrow", "index": index}
 
-    def work_shifted_block_of(self, place: int, *_: Any) -> Any:
+    def work_shifted_block_of(self, block: int, *_: Any) -> Any:
         index = [[bucket, 1000] for bucket in range(256)]
         return {
-            "path": f"/shared/spill/room/shifted-{place}.arrow",
+            "path": f"/shared/spill/room/shifted-{block}.arrow",
             "index": index,
             "sse": [[[0.0]] * 3] * AXES,
         }
@@ -95,11 +95,11 @@ def main() -> None:
     variables = tuple(Variable(f"q{j}") for j in range(AXES))
     space = Space.fit(np.random.default_rng(0).normal(size=(100, AXES)), "zscore")
     layout = TaskContext(
-        variables, space, tuple(each.name for each in variables), records, 5, "quick", None
+        variables, space, tuple(variable.name for variable in variables), records, 5, "quick", None
     )
     chunks = [(first, min(chunk, records - first)) for first in range(0, records, chunk)]
     pretending = Pretending(layout, [0, 0])
-    facts = [NumberFacts(each.name, True, False, records) for each in variables]
+    facts = [NumberFacts(variable.name, True, False, records) for variable in variables]
     source: Any = Source((), "parquet", (), None)  # type: ignore[arg-type]
     plan = Plan(ChunkMap(source, chunks, pretending), layout, facts, 1, 1)  # type: ignore[arg-type]
     grouped = plan.grouped(plan.cuts(), Path("/shared/spill/room"), print, None)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def main() -> None:
     # not getrusage: that counts what the parent held before this program was started
     status = Path("/proc/self/status").read_text("ascii")
     peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024
-    print(peak, pretending.asked, pretending.leaves[0], len(grouped.pieces), pretending.largest)
+    print(peak, pretending.requests, pretending.leaves[0], len(grouped.pieces), pretending.largest)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ ZONES = [None, "Europe/Berlin", "Asia/Kolkata"]
 
 def with_gap(values: list[Any]) -> list[Any]:
     """The same with the second and the last value missing."""
-    return [None if at in (1, len(values) - 1) else value for at, value in enumerate(values)]
+    return [None if index in (1, len(values) - 1) else value for index, value in enumerate(values)]
 
 
 def arrow_types() -> dict[pa.DataType, list[Any]]:

@@ -37,13 +37,13 @@ class Failing:
         self,
         patch: pytest.MonkeyPatch,
         kind: str = "",
-        at: int = -1,
+        call: int = -1,
         when: str = "before",
         remain: int = 0,
     ) -> None:
         self.made: list[str] = []
         self.failed = ""
-        self._kind, self._at, self._when, self._remain = kind, at, when, remain
+        self._kind, self._at, self._when, self._remain = kind, call, when, remain
         for name in system.CALLS:
             patch.setattr(system, name, self._wrapped(name, getattr(system, name)))
 
@@ -79,5 +79,5 @@ def _done(name: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> No
 
 
 def others_can_read(path: Path) -> bool:
-    """Whether anybody but the owner may read a file."""
+    """Return True if anybody but the owner may read a file."""
     return bool(path.lstat().st_mode & 0o077)

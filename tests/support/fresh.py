@@ -17,10 +17,14 @@ OLDEST = (3, 11)
 
 
 def core_distributions() -> list[importlib.metadata.Distribution]:
-    """What `pip install microagg` brings along, and what that brings along: no extra."""
-    found: dict[str, importlib.metadata.Distribution] = {}
+    """Return the distributions that `pip install microagg` brings along, and those that they bring
+    along: no extra.
+    """
+    distributions: dict[str, importlib.metadata.Distribution] = {}
     waiting = [
-        each for each in importlib.metadata.requires("microagg") or [] if "extra ==" not in each
+        requirement
+        for requirement in importlib.metadata.requires("microagg") or []
+        if "extra ==" not in requirement
     ]
     while waiting:
         wanted = waiting.pop()
@@ -32,10 +36,10 @@ def core_distributions() -> list[importlib.metadata.Distribution]:
         ):
             continue
         name = re.sub(r"[-_.]+", "-", re.split(r"[\s<>=!~;\[(]", wanted)[0]).lower()
-        if name not in found:
-            found[name] = importlib.metadata.distribution(name)
-            waiting += found[name].requires or []
-    return list(found.values())
+        if name not in distributions:
+            distributions[name] = importlib.metadata.distribution(name)
+            waiting += distributions[name].requires or []
+    return list(distributions.values())
 
 
 def environment_of_core(folder: Path, wheel: Path) -> Path:
@@ -85,9 +89,9 @@ def keep_compiled(python: Path) -> None:
     """
     (site,) = python.parent.parent.glob("lib/python3.*/site-packages/microagg")
     for compiled in (ROOT / "src" / "microagg").rglob("*.nb[ci]"):
-        place = site / compiled.relative_to(ROOT / "src" / "microagg")
-        place.parent.mkdir(exist_ok=True)
-        shutil.copy2(compiled, place)
+        target = site / compiled.relative_to(ROOT / "src" / "microagg")
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, target)
 
 
 def interpreters() -> dict[str, Path]:
@@ -97,16 +101,19 @@ def interpreters() -> dict[str, Path]:
     homes = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [shutil.which(f"python3.{minor}") for minor in range(OLDEST[1], 30)]
     candidates += [str(path) for path in sorted(homes.glob("*/bin/python3"))]
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for candidate in [sys.executable, *candidates]:
         if candidate is None:
             continue
-        asked = subprocess.run(
+        completed = subprocess.run(
             [candidate, "-c", "import sys, venv; print(*sys.version_info[:2])"],
             capture_output=True,
             text=True,
             check=False,
         )
-        if asked.returncode == 0 and (version := tuple(map(int, asked.stdout.split()))) >= OLDEST:
-            found.setdefault(".".join(map(str, version)), Path(candidate))
-    return found
+        if (
+            completed.returncode == 0
+            and (version := tuple(map(int, completed.stdout.split()))) >= OLDEST
+        ):
+            paths.setdefault(".".join(map(str, version)), Path(candidate))
+    return paths

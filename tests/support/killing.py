@@ -42,13 +42,13 @@ class Target:
         self.releases[0].save(self.path)
 
     def holds(self) -> int:
-        """Which of the releases lies there; -1 for a mixture."""
-        found = {
+        """Return the number of the release that lies there; -1 for a mixture."""
+        contents = {
             name: what
             for name, what in tables.snapshot(self.folder).items()
             if not name.startswith(".")
         }
-        return self.whole.index(found) if found in self.whole else -1
+        return self.whole.index(contents) if contents in self.whole else -1
 
     def save_in_a_process(self, first: int, times: int) -> int:
         """Fork a process that saves the releases in turn; returns its number."""
@@ -70,7 +70,7 @@ def kills(target: Target, count: int) -> dict[str, int]:
     began = time.monotonic()
     os.waitpid(target.save_in_a_process(0, 1), 0)
     usual = time.monotonic() - began
-    found = dict.fromkeys(
+    outcomes = dict.fromkeys(
         ("kills", "old", "new", "mixed", "mixed before recovery", "hit the writing", "left over"), 0
     )
     for number in range(count):
@@ -87,21 +87,23 @@ def kills(target: Target, count: int) -> dict[str, int]:
             time.sleep(delays.choice([0.0, 0.0002, 0.001, 0.004]))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        found["kills"] += 1
-        found["hit the writing"] += any(
+        outcomes["kills"] += 1
+        outcomes["hit the writing"] += any(
             path.name.startswith(".") for path in target.folder.iterdir()
         )
-        found["mixed before recovery"] += target.holds() < 0
+        outcomes["mixed before recovery"] += target.holds() < 0
         if number % 2:
             clean_folder(target.folder)
-            found["left over"] += any(path.name.startswith(".") for path in target.folder.iterdir())
+            outcomes["left over"] += any(
+                path.name.startswith(".") for path in target.folder.iterdir()
+            )
         else:
             read_table(target.path)
         after = target.holds()
-        found["mixed" if after < 0 else "old" if after == before else "new"] += 1
+        outcomes["mixed" if after < 0 else "old" if after == before else "new"] += 1
         if after < 0:
             break
-    return found
+    return outcomes
 
 
 def _wait_for(path: Path, seconds: float) -> None:
@@ -111,17 +113,17 @@ def _wait_for(path: Path, seconds: float) -> None:
 
 
 def races(target: Target, count: int) -> dict[str, int]:
-    found = dict.fromkeys(("races", "refused", "failed", "mixed", "first won", "second won"), 0)
+    outcomes = dict.fromkeys(("races", "refused", "failed", "mixed", "first won", "second won"), 0)
     for _ in range(count):
         processes = [target.save_in_a_process(first, 1) for first in (0, 1)]
         codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
-        found["races"] += 1
-        found["refused"] += codes.count(3)
-        found["failed"] += sum(code not in (0, 3) for code in codes)
+        outcomes["races"] += 1
+        outcomes["refused"] += codes.count(3)
+        outcomes["failed"] += sum(code not in (0, 3) for code in codes)
         after = target.holds()
-        found["mixed" if after < 0 else "first won" if after == 0 else "second won"] += 1
-    found["left over"] = sum(path.name.startswith(".") for path in target.folder.iterdir())
-    return found
+        outcomes["mixed" if after < 0 else "first won" if after == 0 else "second won"] += 1
+    outcomes["left over"] = sum(path.name.startswith(".") for path in target.folder.iterdir())
+    return outcomes
 
 
 if __name__ == "__main__":

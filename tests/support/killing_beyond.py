@@ -72,30 +72,30 @@ def main() -> None:
     run(source, folder / "whole" / "out.parquet", resume=False)
     usual = time.monotonic() - started
     whole = snapshot(folder / "whole")
-    place = folder / "place"
-    place.mkdir()
-    found = {"killed": 0, "unverified": 0, "left": 0, "different": 0}
+    output = folder / "place"
+    output.mkdir()
+    outcomes = {"killed": 0, "unverified": 0, "left": 0, "different": 0}
     dice = random.Random(7)
     for turn in range(count):
-        for path in place.iterdir():
+        for path in output.iterdir():
             if path.is_file():
                 path.unlink()
         process = os.fork()
         if process == 0:
             try:
-                run(source, place / "out.parquet", resume=False)
+                run(source, output / "out.parquet", resume=False)
             finally:
                 os._exit(0)
         time.sleep(dice.uniform(0.0, 1.2 * usual))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        found["killed"] += any(path.name.endswith(".spill") for path in place.iterdir())
-        clean_folder(place)  # ends what a journal has begun
-        found["unverified"] += snapshot(place) not in ({}, whole)
-        run(source, place / "out.parquet", resume=turn % 2 == 0)
-        found["different"] += snapshot(place) != whole
-        found["left"] += any(path.name.startswith(".") for path in place.iterdir())
-    print(json.dumps(found))
+        outcomes["killed"] += any(path.name.endswith(".spill") for path in output.iterdir())
+        clean_folder(output)  # ends what a journal has begun
+        outcomes["unverified"] += snapshot(output) not in ({}, whole)
+        run(source, output / "out.parquet", resume=turn % 2 == 0)
+        outcomes["different"] += snapshot(output) != whole
+        outcomes["left"] += any(path.name.startswith(".") for path in output.iterdir())
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

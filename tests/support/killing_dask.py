@@ -26,7 +26,7 @@ DRIVER = Path(__file__).with_name("dask_driver.py")
 
 def start(source: Path, target: Path, address: str, *more: str) -> subprocess.Popen[str]:
     """A driver in a process of its own."""
-    asked = [
+    arguments = [
         "--k",
         "5",
         "--quasi",
@@ -41,7 +41,7 @@ def start(source: Path, target: Path, address: str, *more: str) -> subprocess.Po
         address,
     ]
     return subprocess.Popen(
-        [sys.executable, str(DRIVER), "anonymize", str(source), str(target), *asked, *more],
+        [sys.executable, str(DRIVER), "anonymize", str(source), str(target), *arguments, *more],
         env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -63,7 +63,7 @@ def main() -> None:
     rng = np.random.default_rng(1)
     source = folder / "in.parquet"
     pa.parquet.write_table(pa.table({name: rng.integers(0, 500, 3000) for name in "abc"}), source)
-    found = {"workers": 0, "drivers": 0, "unverified": 0, "left": 0, "different": 0, "failed": 0}
+    outcomes = {"workers": 0, "drivers": 0, "unverified": 0, "left": 0, "different": 0, "failed": 0}
     dice = random.Random(19)
     with cluster(2) as client:
         address = client.scheduler.address
@@ -74,34 +74,34 @@ def main() -> None:
             begun = time.monotonic()
             assert start(source, folder / "whole" / "out.parquet", address).wait() == 0
             usual = time.monotonic() - begun
-        whole, place = snapshot(folder / "whole"), folder / "place"
+        whole, output = snapshot(folder / "whole"), folder / "place"
         for turn in range(count):
-            for path in place.iterdir():
+            for path in output.iterdir():
                 path.unlink()
             client.wait_for_workers(2, timeout=120)
-            driver = start(source, place / "out.parquet", address)
-            while driver.poll() is None and not list(place.glob(".*.spill")):
+            driver = start(source, output / "out.parquet", address)
+            while driver.poll() is None and not list(output.glob(".*.spill")):
                 time.sleep(0.02)
             time.sleep(dice.uniform(0.0, 0.6 * usual))
             if turn % 2:
                 os.kill(dice.choice(sorted(client.run(os.getpid).values())), signal.SIGKILL)
-                found["workers"] += driver.poll() is None
+                outcomes["workers"] += driver.poll() is None
                 driver.communicate()
-                found["failed"] += driver.returncode != 0
+                outcomes["failed"] += driver.returncode != 0
             else:
-                found["drivers"] += driver.poll() is None
+                outcomes["drivers"] += driver.poll() is None
                 driver.kill()
                 driver.communicate()
-                clean_folder(place)  # ends what a journal has begun
-                found["unverified"] += snapshot(place) not in ({}, whole)
+                clean_folder(output)  # ends what a journal has begun
+                outcomes["unverified"] += snapshot(output) not in ({}, whole)
                 again = start(
-                    source, place / "out.parquet", address, *(["--resume"] if turn % 4 else [])
+                    source, output / "out.parquet", address, *(["--resume"] if turn % 4 else [])
                 )
                 again.communicate()
-                found["failed"] += again.returncode != 0
-            found["different"] += snapshot(place) != whole
-            found["left"] += any(path.name.startswith(".") for path in place.iterdir())
-    print(json.dumps(found))
+                outcomes["failed"] += again.returncode != 0
+            outcomes["different"] += snapshot(output) != whole
+            outcomes["left"] += any(path.name.startswith(".") for path in output.iterdir())
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

@@ -112,10 +112,10 @@ def plainly(value: Any) -> Any:
 
 
 def expected(table: pa.Table, ending: str, *, tags: bool = True) -> dict[str, list[Any]]:
-    """What another library should find in a file of this ending: Stata has letters for codes that
-    are declared missing, or nothing.
+    """Return what another library should find in a file of this ending: Stata has letters for codes
+    that are declared missing, or nothing.
     """
-    found = {}
+    columns = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         cells = [plainly(value) for value in column.to_pylist()]
         labels = labels_of(field)
@@ -125,8 +125,8 @@ def expected(table: pa.Table, ending: str, *, tags: bool = True) -> dict[str, li
             cells = [
                 (letters[cell] if tags else None) if cell in letters else cell for cell in cells
             ]
-        found[field.name] = cells
-    return found
+        columns[field.name] = cells
+    return columns
 
 
 def read_by_others(path: Path) -> dict[str, dict[str, list[Any]]]:
@@ -212,7 +212,7 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
         ".dta": pyreadstat.read_dta,
         ".xpt": pyreadstat.read_xport,
     }[path.suffix]
-    said = {} if path.suffix == ".xpt" else {"user_missing": True}
+    options = {} if path.suffix == ".xpt" else {"user_missing": True}
     # pyreadstat before 1.3.5 knows a format with the width that it has, not by its name alone
     formats = {
         ".sav": {"extra_datetime_formats": ["DATETIME23.3"]},
@@ -223,11 +223,11 @@ def with_pyreadstat(path: Path) -> tuple[dict[str, list[Any]], Any]:
             "extra_datetime_formats": ["E8601DT", "E8601DT23.3"],
         },
     }[path.suffix]
-    cells, about = reader(str(path), output_format="dict", **said, **formats)
+    cells, about = reader(str(path), output_format="dict", **options, **formats)
     if path.suffix != ".dta":
         _to_the_millisecond(
             cells,
-            reader(str(path), output_format="dict", disable_datetime_conversion=True, **said)[0],
+            reader(str(path), output_format="dict", disable_datetime_conversion=True, **options)[0],
             path.suffix,
         )
     return cells, about

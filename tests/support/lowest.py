@@ -34,13 +34,17 @@ def lowest(project: dict[str, object]) -> list[str]:
         wanted += [
             name for name in names if extra != "test" or re.split(r"\W", name)[0] in LIBRARIES
         ]
-    lines = (each.replace(">=", "==") for each in wanted if not each.startswith("microagg["))
+    lines = (
+        requirement.replace(">=", "==")
+        for requirement in wanted
+        if not requirement.startswith("microagg[")
+    )
     return list(dict.fromkeys(lines))
 
 
 def tools(project: dict[str, object]) -> list[str]:
-    """What the tests themselves need: all of the test extra, but what checks the code without
-    running it.
+    """Return the requirements of the tests themselves: all of the test extra, but what checks the
+    code without running it.
 
     >>> test = ["microagg[all]", "pytest>=8", "ruff>=0.6", "pyright[nodejs]>=1.1"]
     >>> tools({"optional-dependencies": {"test": test}})
@@ -48,7 +52,11 @@ def tools(project: dict[str, object]) -> list[str]:
     """
     # what TOML holds is an object to a type checker
     extra: list[str] = project["optional-dependencies"]["test"]  # type: ignore[index]
-    return [each for each in extra if re.split(r"[\[<>=]", each)[0] not in ("microagg", *TOOLS)]
+    return [
+        requirement
+        for requirement in extra
+        if re.split(r"[\[<>=]", requirement)[0] not in ("microagg", *TOOLS)
+    ]
 
 
 if __name__ == "__main__":

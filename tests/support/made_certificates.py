@@ -161,9 +161,9 @@ def tight(
     gain = np.array([1.0] * n + [-float(len(c) // p) for c, p in zip(cut_sets, parts, strict=True)])
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
-    for place, factor in enumerate(gain):
-        model.addVar(-infinity if place < n else 0.0, infinity)
-        model.changeColCost(place, -factor)
+    for index, factor in enumerate(gain):
+        model.addVar(-infinity if index < n else 0.0, infinity)
+        model.changeColCost(index, -factor)
     starts = np.concatenate([[0], np.cumsum(filled.sum(axis=1))[:-1]]).astype(np.int32)
     places = np.nonzero(filled)[1].astype(np.int32)
     status = model.addRows(

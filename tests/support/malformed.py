@@ -103,12 +103,12 @@ def _of_excel() -> Iterator[tuple[str, bytes, str]]:
         "has a password or is of Excel's old format",
     )
     locked = bytearray(_workbook(table))
-    for place in (
-        place
-        for place in range(len(locked))
-        if locked[place : place + 4] in (b"PK\x03\x04", b"PK\x01\x02")
+    for offset in (
+        offset
+        for offset in range(len(locked))
+        if locked[offset : offset + 4] in (b"PK\x03\x04", b"PK\x01\x02")
     ):
-        locked[place + (6 if locked[place + 2] == 3 else 8)] |= 1
+        locked[offset + (6 if locked[offset + 2] == 3 else 8)] |= 1
     yield "encrypted.xlsx", bytes(locked), "is encrypted"
     yield (
         "document.xlsx",
@@ -142,8 +142,8 @@ def _of_packages() -> Iterator[tuple[str, bytes, str]]:
     wide[68:72] = struct.pack("<i", 2**31 - 1)
     yield "claims-wide.sav", bytes(wide[:170]), UNREADABLE
     dta = bytearray(good(".dta"))
-    place = dta.index(b"<N>") + 3
-    dta[place : place + 8] = struct.pack("<q", 2**31 - 1)
+    offset = dta.index(b"<N>") + 3
+    dta[offset : offset + 8] = struct.pack("<q", 2**31 - 1)
     yield "claims-many.dta", bytes(dta), UNREADABLE
     yield "no-end.dta", good(".dta")[:-12], UNREADABLE
     xpt = good(".xpt")
@@ -165,10 +165,10 @@ def _bombs() -> Iterator[tuple[str, bytes, str]]:
     )
     yield "bomb.xlsx", _workbook(blank), TOO_LARGE
     lying = bytearray(_workbook(blank))
-    for place in (
-        place for place in range(len(lying) - 4) if lying[place : place + 4] == b"PK\x01\x02"
+    for offset in (
+        offset for offset in range(len(lying) - 4) if lying[offset : offset + 4] == b"PK\x01\x02"
     ):
-        lying[place + 24 : place + 28] = struct.pack("<I", 1000)
+        lying[offset + 24 : offset + 28] = struct.pack("<I", 1000)
     yield "bomb-that-lies.xlsx", bytes(lying), UNREADABLE
     far = sheet_of(text("age")).replace(
         "<sheetData>", '<sheetData><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'

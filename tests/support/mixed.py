@@ -102,7 +102,7 @@ def _atoms(rng: np.random.Generator, n: int, marks: int) -> np.ndarray:
 
 def cells_by_column(cells: Cells) -> list[list[Any]]:
     """The cells as the slow oracles take them."""
-    found = []
+    columns = []
     for j, variable in enumerate(cells.variables):
         atoms = cells.atoms_of(j)
         column: list[Any] = cells.values[:, j].tolist()
@@ -113,8 +113,8 @@ def cells_by_column(cells: Cells) -> list[list[Any]]:
                 value if atom < 0 else ("atom", int(atom))
                 for value, atom in zip(column, atoms, strict=True)
             ]
-        found.append(column)
-    return found
+        columns.append(column)
+    return columns
 
 
 def paths_of(variable: Variable) -> list[tuple[str, ...] | None] | None:

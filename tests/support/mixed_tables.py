@@ -66,25 +66,27 @@ def released_cells(cells: Cells, labels: np.ndarray) -> Cells:
     for group in range(int(labels.max()) + 1):
         rows = np.flatnonzero(labels == group)
         for j, variable in enumerate(cells.variables):
-            there = [i for i in rows if cells.atoms[i, j] == NO_ATOM]
-            found = sorted(cells.values[i, j] for i in there)
-            if 2 * len(there) <= len(rows):
+            present = [i for i in rows if cells.atoms[i, j] == NO_ATOM]
+            ascending = sorted(cells.values[i, j] for i in present)
+            if 2 * len(present) <= len(rows):
                 marks = Counter(cells.atoms[i, j] for i in rows if cells.atoms[i, j] != NO_ATOM)
                 values[rows, j], atoms[rows, j] = np.nan, marks.most_common(1)[0][0]
                 continue
             if variable.kind is Kind.NUMERIC:
-                value = float(round(math.fsum(found) / len(found)))
+                value = float(round(math.fsum(ascending) / len(ascending)))
             elif variable.kind is Kind.ORDINAL:
-                value = found[(len(found) - 1) // 2]
+                value = ascending[(len(ascending) - 1) // 2]
             else:
-                value = max(found, key=lambda code, found=found: (found.count(code), -code))
+                value = max(
+                    ascending, key=lambda code, ascending=ascending: (ascending.count(code), -code)
+                )
             values[rows, j], atoms[rows, j] = value, NO_ATOM
     return Cells(cells.variables, values, atoms)
 
 
 def words(cells: Cells) -> list[tuple[Any, ...]]:
-    """What the cells of each record stand for."""
-    found = []
+    """Return what the cells of each record stand for."""
+    result = []
     for i in range(len(cells)):
         row = []
         for j, variable in enumerate(cells.variables):
@@ -96,5 +98,5 @@ def words(cells: Cells) -> list[tuple[Any, ...]]:
             else:
                 counted = float(cells.values[i, j]) + float(variable.origin)
                 row.append(counted / 86_400 if variable.unit == "s" else counted)  # times in days
-        found.append(tuple(row))
-    return found
+        result.append(tuple(row))
+    return result

@@ -1,5 +1,5 @@
-"""What happens in a real Jupyter kernel: a program of its own, for what it is made with leaves
-loops and sockets open.
+"""Code for a real Jupyter kernel: a program of its own, for what it is made with leaves loops and
+sockets open.
 
 `python notebooks.py` runs the cells in the folder where it is started, and fails where an assertion
 does.
@@ -77,7 +77,7 @@ def kernel(folder: Path) -> Iterator[Kernel]:
 
 
 def texts(cell: Any) -> list[str]:
-    """What a cell shows, as plain text."""
+    """Return what a cell shows, as plain text."""
     return [
         output.get("text") or output.get("data", {}).get("text/plain") or output.get("ename", "")
         for output in cell.outputs

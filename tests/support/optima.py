@@ -60,8 +60,8 @@ def cost(points, members):
 
 
 def proves(points, bound):
-    """Whether pi and cuts, and the leaves of a tree, prove the certified bound: by brute force over
-    all sets.
+    """Return True if pi and cuts, and the leaves of a tree, prove the certified bound: by brute
+    force over all sets.
 
     A tree is for partitions that lose less than what it certifies: with the prices at its root,
     their groups cost less than what is missing more than their prices.

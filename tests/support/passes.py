@@ -34,11 +34,11 @@ def both_ways(
         return MemoryBudget(memory, self.threads, chunk, self.threads, 2, 2)
 
     monkeypatch.setattr(MemoryBudget, "checked", checked)
-    found = []
+    contents = []
     for name, more in (("memory", {}), ("beyond", {"memory": 1})):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         release = anonymize_file(source, folder / "out.parquet", threads=2, **more, **settings)
         assert isinstance(release, OnDiskRelease) == (name == "beyond")
-        found.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    return found[0], found[1], json.loads(found[1]["out.parquet.internal.json"])
+        contents.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    return contents[0], contents[1], json.loads(contents[1]["out.parquet.internal.json"])

@@ -44,7 +44,7 @@ def as_on_macos(patch: pytest.MonkeyPatch, flushed: list[int]) -> None:
     """A call of its own to flush a file, no count of processors that may be used, no way to ask for
     memory.
     """
-    own = system.fcntl
+    real = system.fcntl
 
     def fcntl(descriptor: int, what: int) -> None:
         assert what == 51
@@ -55,7 +55,11 @@ def as_on_macos(patch: pytest.MonkeyPatch, flushed: list[int]) -> None:
         system,
         "fcntl",
         SimpleNamespace(
-            flock=own.flock, LOCK_EX=own.LOCK_EX, LOCK_NB=own.LOCK_NB, F_FULLFSYNC=51, fcntl=fcntl
+            flock=real.flock,
+            LOCK_EX=real.LOCK_EX,
+            LOCK_NB=real.LOCK_NB,
+            F_FULLFSYNC=51,
+            fcntl=fcntl,
         ),
     )
     for name in ("sched_getaffinity", "sysconf"):
@@ -63,7 +67,7 @@ def as_on_macos(patch: pytest.MonkeyPatch, flushed: list[int]) -> None:
 
 
 class Locks:
-    """What msvcrt has for locks: one descriptor at a time has a file's byte, until it is closed."""
+    """Locks as msvcrt has them: one descriptor at a time has a file's byte, until it is closed."""
 
     LK_NBLCK = 2
 
@@ -72,8 +76,8 @@ class Locks:
 
     def locking(self, descriptor: int, mode: int, count: int) -> None:
         assert (mode, count) == (self.LK_NBLCK, 1)
-        found = os.fstat(descriptor)
-        file = (found.st_dev, found.st_ino)
+        status = os.fstat(descriptor)
+        file = (status.st_dev, status.st_ino)
         holder = self._held.get(file)
         if holder is not None and holder != descriptor and _is_open(holder, file):
             raise PermissionError(errno.EACCES, "Permission denied")
@@ -82,10 +86,10 @@ class Locks:
 
 def _is_open(descriptor: int, file: tuple[int, int]) -> bool:
     try:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
     except OSError:
         return False
-    return (found.st_dev, found.st_ino) == file
+    return (status.st_dev, status.st_ino) == file
 
 
 def _of_closed_files(call: Any) -> Any:
@@ -103,12 +107,12 @@ def _of_closed_files(call: Any) -> Any:
 
 
 def _identity(file: Any) -> tuple[int, int] | None:
-    """Which file it is, whatever its name."""
+    """Identify a file, whatever its name."""
     try:
-        found = os.stat(file)
+        status = os.stat(file)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino)
+    return (status.st_dev, status.st_ino)
 
 
 def _of_files(call: Any) -> Any:

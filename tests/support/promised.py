@@ -31,10 +31,10 @@ TOLERANCE = Fraction(1, 10**9)
 
 def classes(rows: Sequence[Hashable]) -> list[list[int]]:
     """The records that share all values."""
-    found: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
-        found[row].append(i)
-    return list(found.values())
+        groups[row].append(i)
+    return list(groups.values())
 
 
 def distinct(values: Sequence[Any], members: Sequence[int]) -> int:
@@ -42,8 +42,8 @@ def distinct(values: Sequence[Any], members: Sequence[int]) -> int:
 
 
 def entropy(values: Sequence[Any], members: Sequence[int]) -> float:
-    told = known(values, members)
-    shares = [count / len(told) for count in Counter(told).values()]
+    known_values = known(values, members)
+    shares = [count / len(known_values) for count in Counter(known_values).values()]
     return math.fsum(-share * math.log(share) for share in shares)
 
 
@@ -86,23 +86,27 @@ def _moved(part: Sequence[Any], values: Sequence[Any], *, nominal: bool) -> Frac
 
 
 def has_units(units: Sequence[Hashable], members: Sequence[int], k: int) -> bool:
-    """Whether some records are of k different units, none of which has more than half of them."""
+    """Return True if some records are of k different units, none of which has more than half of
+    them.
+    """
     counts = Counter(units[i] for i in members)
     return len(counts) >= k and all(
         Fraction(count, len(members)) <= Fraction(1, 2) for count in counts.values()
     )
 
 
-def is_kept(values: Sequence[Any], members: Sequence[int], *, nominal: bool, **asked: Any) -> bool:
-    """Whether some records keep what is asked for: l, t, diversity, c."""
-    l, t = asked.get("l"), asked.get("t")
+def is_kept(
+    values: Sequence[Any], members: Sequence[int], *, nominal: bool, **guarantee: Any
+) -> bool:
+    """Return True if some records keep the guarantee: l, t, diversity, c."""
+    l, t = guarantee.get("l"), guarantee.get("t")
     if t is not None and distance(values, members, nominal=nominal) > Fraction(t) + TOLERANCE:
         return False
     if l is None:
         return True
-    kind = asked.get("diversity", "distinct")
+    kind = guarantee.get("diversity", "distinct")
     if kind == "distinct":
         return distinct(values, members) >= l
     if kind == "entropy":
         return bool(known(values, members)) and entropy(values, members) >= math.log(l) - 1e-9
-    return is_recursive(values, members, int(l), asked["c"])
+    return is_recursive(values, members, int(l), guarantee["c"])

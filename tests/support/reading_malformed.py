@@ -42,7 +42,7 @@ def outcome(path: Path, megabytes: int) -> tuple[int, str]:
         held = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (held + (megabytes << 20),) * 2)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        said, code = io.StringIO(), 1
+        output, code = io.StringIO(), 1
         sys.argv = [
             "microagg",
             "anonymize",
@@ -56,16 +56,16 @@ def outcome(path: Path, megabytes: int) -> tuple[int, str]:
             "mdav",  # which works in memory only
         ]
         try:
-            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
                 main()
         except SystemExit as ending:
             code = int(ending.code or 0)
-        os.write(theirs, said.getvalue().encode()[:4000])
+        os.write(theirs, output.getvalue().encode()[:4000])
         os._exit(code)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:
-        told = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), told
+        text = pipe.read().decode()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text
 
 
 def warm() -> None:

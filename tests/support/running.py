@@ -23,7 +23,7 @@ _overdue: set[int] = set()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command said and how it ended."""
+    """Output of a command and its exit code."""
 
     code: int
     out: str
@@ -120,7 +120,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 @contextlib.contextmanager
 def _ctrl_c_heard() -> Iterator[None]:
-    """What is started within does not ignore Ctrl-C.
+    """Make what is started within heed Ctrl-C.
 
     A shell makes its background jobs ignore it, and whatever they start inherits that. A handler is
     not inherited: with one in place, a new process gets the default.

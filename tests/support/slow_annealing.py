@@ -67,14 +67,14 @@ class SlowTrials:
         a, b = int(self.label[x]), int(self.label[y])
         if a == b:
             return None
-        here, there = list(self._groups[a]), list(self._groups[b])
-        if len(here) > self._k and len(there) < self._capacity and bits >> 63:
+        here, target = list(self._groups[a]), list(self._groups[b])
+        if len(here) > self._k and len(target) < self._capacity and bits >> 63:
             _take_out(here, x)
-            return {a: here, b: [*there, x]}
-        other = there[(((bits >> 32) & 0xFFFF) * (len(there) - 1)) >> 16]
-        other = there[-1] if other == y else other
-        here[here.index(x)], there[there.index(other)] = other, x
-        return {a: here, b: there}
+            return {a: here, b: [*target, x]}
+        other = target[(((bits >> 32) & 0xFFFF) * (len(target) - 1)) >> 16]
+        other = target[-1] if other == y else other
+        here[here.index(x)], target[target.index(other)] = other, x
+        return {a: here, b: target}
 
     def _dissolved(self, x: int, limit: float) -> dict[int, list[int]] | None:
         """Send the members of x's group to the groups near them that grow least, one after the

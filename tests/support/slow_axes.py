@@ -33,7 +33,7 @@ def midrank(values, x):
 
 
 def scaling(values, scale, unit):
-    """What becomes of a number."""
+    """Return the function that scales a number."""
     if len(set(values)) == 1:
         return lambda x: x - values[0]
     if scale == "rank":
@@ -71,8 +71,8 @@ def axes_of(column, kind, scale, importance=1.0, unit="", paths=None):
     atoms = sorted({cell for cell in column if is_atom(cell)})
 
     def raw(cell):
-        own = [math.sqrt(variance) if cell == atom else 0.0 for atom in atoms]
-        return [home if is_atom(cell) else scaled(cell), *own]
+        atom_axes = [math.sqrt(variance) if cell == atom else 0.0 for atom in atoms]
+        return [home if is_atom(cell) else scaled(cell), *atom_axes]
 
     together = atoms and scale in ("zscore", "rank")
     factor = math.sqrt(

@@ -37,7 +37,7 @@ ROLES = [
 
 
 def unpacked(path: Path) -> bytes:
-    """What a text file holds, packed or not, read without microagg."""
+    """Return the content of a text file, packed or not, read without microagg."""
     if path.suffix not in PACKED:
         return path.read_bytes()
     with pa.CompressedInputStream(pa.OSFile(str(path)), PACKED[path.suffix]) as stream:
@@ -97,18 +97,18 @@ def cells_of_text(path: Path) -> set[str]:
 
 def snapshot(folder: Path) -> dict[str, bytes | str]:
     """Everything below a folder, hidden files too: contents of files, targets of links."""
-    found: dict[str, bytes | str] = {}
+    contents: dict[str, bytes | str] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = f"link to {os.readlink(path)}"
+            contents[name] = f"link to {os.readlink(path)}"
         else:
-            found[name] = path.read_bytes() if path.is_file() else "folder"
-    return found
+            contents[name] = path.read_bytes() if path.is_file() else "folder"
+    return contents
 
 
 def class_sizes(rows: list[tuple[object, ...]]) -> dict[tuple[object, ...], int]:
-    """How many rows are equal, counted one by one."""
+    """Count how many rows are equal, one by one."""
     sizes: dict[tuple[object, ...], int] = {}
     for row in rows:
         sizes[row] = sizes.get(row, 0) + 1

@@ -17,13 +17,13 @@ def test_means_are_the_correctly_rounded_sums_divided(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-8, 8, (50, 3))
     labels = rng.permutation(np.repeat(np.arange(10), 5)).astype(np.int32)
-    found = group_means_for_records(values, labels)
+    means = group_means_for_records(values, labels)
     for record in range(50):
         members = np.flatnonzero(labels == labels[record])
         for j in range(3):
-            assert found[record, j] == math.fsum(values[members, j]) / len(members)
+            assert means[record, j] == math.fsum(values[members, j]) / len(members)
     order = rng.permutation(50)
-    assert np.array_equal(group_means_for_records(values[order], labels[order]), found[order])
+    assert np.array_equal(group_means_for_records(values[order], labels[order]), means[order])
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_decimals_of_numbers_as_they_are_written(drawn: tuple[int, list[int]]) -
     places, digits = drawn
     texts = [f"{number / 10**places:.{places}f}" for number in digits]
     needed = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
-    found = decimals_of(np.array([float(text) for text in texts]))
-    assert found == needed
-    assert round_to(np.array([float(text) for text in texts]), found).tolist() == [
+    decimals = decimals_of(np.array([float(text) for text in texts]))
+    assert decimals == needed
+    assert round_to(np.array([float(text) for text in texts]), decimals).tolist() == [
         float(text) for text in texts
     ]
 

@@ -1,6 +1,4 @@
-"""What a group releases: every aggregate against its definition, in plain Python, record by
-record.
-"""
+"""Releases of a group: every aggregate against its definition, in plain Python, by record."""
 
 from __future__ import annotations
 
@@ -63,19 +61,19 @@ def cell(cells: Cells, i: int, j: int) -> Any:
 
 def shown(cells: Cells, i: int, j: int) -> Any:
     """A released cell; coarse ones as their text."""
-    found = cell(cells, i, j)
-    coarse = cells.variables[j].coarse and isinstance(found, float)
-    return cells.variables[j].levels[int(found)] if coarse else found
+    value = cell(cells, i, j)
+    coarse = cells.variables[j].coarse and isinstance(value, float)
+    return cells.variables[j].levels[int(value)] if coarse else value
 
 
-def is_atom(found: Any) -> bool:
-    return isinstance(found, tuple)
+def is_atom(value: Any) -> bool:
+    return isinstance(value, tuple)
 
 
-def commonest(found: list[Any], everywhere: list[Any], place: Any) -> Any:
+def commonest(values: list[Any], everywhere: list[Any], rank: Any) -> Any:
     """The most frequent; ties: more frequent in the table, then the order."""
-    here, there = Counter(found), Counter(everywhere)
-    return min(here, key=lambda each: (-here[each], -there[each], place(each)))
+    here, overall = Counter(values), Counter(everywhere)
+    return min(here, key=lambda value: (-here[value], -overall[value], rank(value)))
 
 
 def mean(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
@@ -88,7 +86,7 @@ def median(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
 
 
 def mode(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
-    return commonest(column, whole, lambda each: each)
+    return commonest(column, whole, lambda value: value)
 
 
 def span(column: list[Any], variable: Variable, whole: list[Any]) -> Any:
@@ -122,16 +120,16 @@ ORACLES = {"mean": mean, "median": median, "mode": mode, "range": span, "general
 def released_by_rule(cells: Cells, labels: np.ndarray, k: int, j: int, how: str) -> list[Any]:
     """The rule for atoms to the letter, then the aggregate of the values."""
     whole = [cell(cells, i, j) for i in range(len(cells))]
-    known = [each for each in whole if not is_atom(each)]
+    known = [value for value in whole if not is_atom(value)]
     by_group = {}
     for group in set(labels.tolist()):
         members = [whole[i] for i in range(len(cells)) if labels[i] == group]
-        values = [each for each in members if not is_atom(each)]
-        atoms = [each for each in members if is_atom(each)]
+        values = [value for value in members if not is_atom(value)]
+        atoms = [value for value in members if is_atom(value)]
         if not atoms or (len(values) > len(members) / 2 and len(values) >= min(k, 3)):
             by_group[group] = ORACLES[how](values, cells.variables[j], known)
         else:
-            everywhere = [each for each in whole if is_atom(each)]
+            everywhere = [value for value in whole if is_atom(value)]
             by_group[group] = commonest(atoms, everywhere, lambda atom: atom[1])
     return [by_group[group] for group in labels.tolist()]
 
@@ -148,22 +146,24 @@ FITTING = [
 def test_an_aggregate_of_values_against_its_definition(j: int, how: str) -> None:
     for seed in range(200):
         cells, labels, k = mixed(seed)
-        found = aggregated(
+        result = aggregated(
             cells, labels, how={VARIABLES[j].name: how}, precision="column", k=k, seed=seed
         )
         expected = released_by_rule(cells, labels, k, j, how)
-        assert [shown(found.cells, i, j) for i in range(len(cells))] == expected, seed
+        assert [shown(result.cells, i, j) for i in range(len(cells))] == expected, seed
         before = [
             is_atom(cell(cells, i, j)) or (j == 2 and cells.values[i, j] == 4)
             for i in range(len(cells))
         ]
-        after = [is_atom(each) or each is None or (j == 2 and each == 4) for each in expected]
-        assert found.filled[j] == sum(b and not a for b, a in zip(before, after, strict=True)), seed
-        assert found.blanked[j] == sum(a and not b for b, a in zip(before, after, strict=True)), (
+        after = [is_atom(value) or value is None or (j == 2 and value == 4) for value in expected]
+        assert result.filled[j] == sum(b and not a for b, a in zip(before, after, strict=True)), (
+            seed
+        )
+        assert result.blanked[j] == sum(a and not b for b, a in zip(before, after, strict=True)), (
             seed
         )
         groups = [expected[labels.tolist().index(g)] for g in range(int(labels.max()) + 1)]
-        assert found.of_values[:, j].tolist() == [not is_atom(each) for each in groups], seed
+        assert result.of_values[:, j].tolist() == [not is_atom(value) for value in groups], seed
 
 
 @pytest.mark.parametrize("j", range(3))
@@ -171,14 +171,14 @@ def test_draw_takes_the_cell_of_a_member(j: int) -> None:
     name = VARIABLES[j].name
     for seed in range(200):
         cells, labels, k = mixed(seed)
-        found = aggregated(cells, labels, how={name: "draw"}, precision="column", k=k, seed=seed)
+        result = aggregated(cells, labels, how={name: "draw"}, precision="column", k=k, seed=seed)
         column = random.seeded(seed, "draw", name)
         for group in range(int(labels.max()) + 1):
             members = np.flatnonzero(labels == group)
-            own = np.array([random.next_integer(column)], np.uint64)
-            chosen = int(members[random.below(own, len(members))])
+            state = np.array([random.next_integer(column)], np.uint64)
+            chosen = int(members[random.below(state, len(members))])
             for i in members.tolist():
-                assert cell(found.cells, i, j) == cell(cells, chosen, j), (seed, group)
+                assert cell(result.cells, i, j) == cell(cells, chosen, j), (seed, group)
 
 
 def test_draws_of_columns_and_groups_go_their_own_ways() -> None:
@@ -206,8 +206,8 @@ class Squares:
             members = [m for m in range(len(cells)) if labels[m] == labels[i]]
             total = Fraction(0)
             for j in range(len(cells.variables)):
-                own = [cell(cells, m, j) for m in members]
-                shares = {v: Fraction(count, len(own)) for v, count in Counter(own).items()}
+                values = [cell(cells, m, j) for m in members]
+                shares = {v: Fraction(count, len(values)) for v, count in Counter(values).items()}
                 total += 1 - 2 * shares[cell(cells, i, j)] + sum(p * p for p in shares.values())
             result.append(float(total))
         return np.array(result)
@@ -217,14 +217,16 @@ def test_medoid_takes_all_cells_of_one_record() -> None:
     for seed in range(60):
         cells, labels, k = mixed(seed)
         how = {"age": "medoid", "town": "medoid"}
-        found = aggregated(cells, labels, how=how, precision="column", k=k, seed=0, space=Squares())
+        result = aggregated(
+            cells, labels, how=how, precision="column", k=k, seed=0, space=Squares()
+        )
         distances = Squares().to_centroids(cells, labels)
         for group in range(int(labels.max()) + 1):
             members = np.flatnonzero(labels == group).tolist()
             chosen = min(members, key=lambda i: (distances[i], i))
             for i in members:
-                assert cell(found.cells, i, 0) == cell(cells, chosen, 0), seed
-                assert cell(found.cells, i, 2) == cell(cells, chosen, 2), seed
+                assert cell(result.cells, i, 0) == cell(cells, chosen, 0), seed
+                assert cell(result.cells, i, 2) == cell(cells, chosen, 2), seed
 
 
 def test_rounding_breaks_no_tie() -> None:
@@ -235,11 +237,11 @@ def test_rounding_breaks_no_tie() -> None:
 
 def test_each_kind_has_its_own_default() -> None:
     cells, labels, k = mixed(3)
-    asked = {variable.name: default_aggregate(variable.kind).name for variable in VARIABLES}
+    defaults = {variable.name: default_aggregate(variable.kind).name for variable in VARIABLES}
     by_default = aggregated(cells, labels, how={}, precision="column", k=k, seed=0)
-    by_name = aggregated(cells, labels, how=asked, precision="column", k=k, seed=0)
+    by_name = aggregated(cells, labels, how=defaults, precision="column", k=k, seed=0)
     assert np.array_equal(by_default.cells.values, by_name.cells.values, equal_nan=True)
-    assert list(asked.values()) == ["mean", "median", "mode"]
+    assert list(defaults.values()) == ["mean", "median", "mode"]
 
 
 class TestTheRuleForAtoms:
@@ -266,22 +268,22 @@ class TestTheRuleForAtoms:
         ],
     )
     def test_one_group(self, group: str, k: int, expected: str) -> None:
-        atoms = np.array([["v", "x", "-"].index(each) - 1 for each in group], np.int16)
+        atoms = np.array([["v", "x", "-"].index(letter) - 1 for letter in group], np.int16)
         values = np.where(atoms == NO_ATOM, 8.0, np.nan).reshape(-1, 1)
         cells = Cells((Variable("wage", marks=(97, None)),), values, atoms.reshape(-1, 1))
         labels = np.zeros(len(group), np.int32)
-        found = aggregated(cells, labels, how={}, precision="column", k=k, seed=0).cells
-        place = -1 if found.atoms is None else int(found.atoms[0, 0])
-        assert "vx-"[place + 1] == expected
-        assert np.isnan(found.values).all() == (expected != "v")
+        result = aggregated(cells, labels, how={}, precision="column", k=k, seed=0).cells
+        code = -1 if result.atoms is None else int(result.atoms[0, 0])
+        assert "vx-"[code + 1] == expected
+        assert np.isnan(result.values).all() == (expected != "v")
 
     def test_ties_of_atoms_go_to_the_one_more_frequent_in_the_table(self) -> None:
         atoms = np.array([[0], [1], [1], [1], [1]], np.int16)
         cells = Cells((Variable("wage", marks=(97, None)),), np.full((5, 1), np.nan), atoms)
         labels = np.array([0, 0, 1, 1, 1], np.int32)
-        found = aggregated(cells, labels, how={}, precision="column", k=2, seed=0).cells
-        assert found.atoms is not None
-        assert found.atoms[:, 0].tolist() == [1] * 5
+        result = aggregated(cells, labels, how={}, precision="column", k=2, seed=0).cells
+        assert result.atoms is not None
+        assert result.atoms[:, 0].tolist() == [1] * 5
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.3, 1e6, 1e15, -1e-9])
@@ -305,44 +307,44 @@ class TestPlainTables:
         labels = rng.permutation(np.repeat(np.arange(12), 5)).astype(np.int32)
         cells = Cells.plain(values, ["a", "b", "c"])
         both = (labels, np.ascontiguousarray(np.column_stack([labels, labels[::-1], labels])))
-        for own in both:
-            found = aggregated(cells, own, how={}, precision=precision, k=5, seed=0)
-            means = group_means_for_records(values, own)
+        for grouping in both:
+            result = aggregated(cells, grouping, how={}, precision=precision, k=5, seed=0)
+            means = group_means_for_records(values, grouping)
             decimals: list[int | None] = [0, 2, 3] if precision == "column" else [None] * 3
             expected = np.column_stack([round_to(means[:, j], decimals[j]) for j in range(3)])
-            assert found.decimals == decimals
-            assert found.cells.values.tobytes() == expected.tobytes()
-            assert found.means.values.tobytes() == means.tobytes()
-            assert found.cells.atoms is None
-            assert found.filled == found.blanked == (0, 0, 0)
+            assert result.decimals == decimals
+            assert result.cells.values.tobytes() == expected.tobytes()
+            assert result.means.values.tobytes() == means.tobytes()
+            assert result.cells.atoms is None
+            assert result.filled == result.blanked == (0, 0, 0)
 
     def test_decimals_are_those_before_a_cap(self) -> None:
         cells = Cells.plain(np.array([[1.0], [2.0]]), ["x"])
         before = Cells.plain(np.array([[1.0], [2.25]]), ["x"])
-        found = aggregated(
+        result = aggregated(
             cells, np.zeros(2, np.int32), how={}, precision="column", k=2, seed=0, exact=before
         )
-        assert found.cells.values[:, 0].tolist() == [1.5, 1.5]
+        assert result.cells.values[:, 0].tolist() == [1.5, 1.5]
 
 
 def test_half_of_a_long_number_is_rounded_to_even_where_it_lies() -> None:
     variable = Variable("account", origin=10**17 + 1)
     cells = Cells((variable,), np.array([[0.0], [1.0], [2.0], [3.0]]))
-    found = aggregated(
+    result = aggregated(
         cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
     )
-    assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 3.0, 3.0], (
+    assert result.cells.values[:, 0].tolist() == [1.0, 1.0, 3.0, 3.0], (
         "…001.5 and …003.5 become …002 and …004"
     )
 
 
 def test_means_of_times_keep_the_step_of_the_column() -> None:
     cells = Cells((Variable("day", origin=7, unit="D"),), np.array([[0.0], [1.0], [0.0], [3.0]]))
-    found = aggregated(
+    result = aggregated(
         cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
     )
-    assert found.cells.values[:, 0].tolist() == [1.0, 1.0, 1.0, 1.0], "days 7.5 and 8.5 become 8"
-    assert found.means.values[:, 0].tolist() == [0.5, 0.5, 1.5, 1.5]
+    assert result.cells.values[:, 0].tolist() == [1.0, 1.0, 1.0, 1.0], "days 7.5 and 8.5 become 8"
+    assert result.means.values[:, 0].tolist() == [0.5, 0.5, 1.5, 1.5]
 
 
 @dataclass(frozen=True)
@@ -354,17 +356,17 @@ def test_means_of_stamps_on_the_hour_are_on_the_hour() -> None:
     cells = Cells(
         (Stepped("at", origin=3600, unit="s"),), np.array([[0.0], [3600.0], [0.0], [3 * 3600.0]])
     )
-    found = aggregated(
+    result = aggregated(
         cells, np.array([0, 0, 1, 1], np.int32), how={}, precision="column", k=2, seed=0
     )
-    assert found.cells.values[:, 0].tolist() == [3600.0] * 4, (
+    assert result.cells.values[:, 0].tolist() == [3600.0] * 4, (
         "half past one and half past two become two"
     )
 
 
 def test_the_one_who_knows_the_type_writes_ranges_of_times() -> None:
     cells = Cells((Variable("lasted", origin=60, unit="s"),), np.array([[0.0], [60.0]]))
-    found = aggregated(
+    result = aggregated(
         cells,
         np.zeros(2, np.int32),
         how={"lasted": "range"},
@@ -372,10 +374,10 @@ def test_the_one_who_knows_the_type_writes_ranges_of_times() -> None:
         k=2,
         seed=0,
         texts=lambda variable, numbers: [
-            f"{int(variable.origin + each) // 60} min" for each in numbers
+            f"{int(variable.origin + number) // 60} min" for number in numbers
         ],
     )
-    assert found.cells.variables[0].levels == ("1 min..2 min",)
+    assert result.cells.variables[0].levels == ("1 min..2 min",)
 
 
 class TestWhatDoesNotFit:
@@ -437,8 +439,8 @@ class TestTextsOfRanges:
     def test_one(self, variable: Variable, column: list[float], text: str) -> None:
         cells = Cells((variable,), np.array(column).reshape(-1, 1))
         how = {variable.name: "range"}
-        found = aggregated(
+        result = aggregated(
             cells, np.zeros(2, np.int32), how=how, precision="column", k=2, seed=0
         ).cells
-        assert found.variables[0].levels == (text,)
-        assert found.variables[0].coarse
+        assert result.variables[0].levels == (text,)
+        assert result.variables[0].coarse

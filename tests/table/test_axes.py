@@ -25,7 +25,7 @@ from microagg.table.variable import Cells, Variable
 
 def slow_vectors(cells: Cells, scale: str, importance: dict[str, float]) -> list[list[list[float]]]:
     """By column and record: the coordinates, by the book."""
-    found = []
+    vectors = []
     for variable, column in zip(cells.variables, mixed.cells_by_column(cells), strict=True):
         axes = slow_axes.axes_of(
             column,
@@ -35,8 +35,8 @@ def slow_vectors(cells: Cells, scale: str, importance: dict[str, float]) -> list
             variable.unit,
             mixed.paths_of(variable),
         )
-        found.append([axes(cell) for cell in column])
-    return found
+        vectors.append([axes(cell) for cell in column])
+    return vectors
 
 
 def squared_distances(points: np.ndarray) -> np.ndarray:
@@ -87,12 +87,12 @@ def test_mixed_tables_follow_the_book(scale: str, seed: int) -> None:
     )
     labels = np.random.default_rng(seed).integers(0, 4, 25).astype(np.int32)
     labels[:4] = range(4)
-    for found, groups in (
+    for errors, groups in (
         (space.within(cells, labels), labels.tolist()),
         (space.total(cells), [0] * 25),
     ):
         wanted = math.fsum(slow_axes.within(column, groups) for column in vectors)
-        assert found == pytest.approx(wanted, rel=1e-11)
+        assert errors == pytest.approx(wanted, rel=1e-11)
 
 
 @pytest.mark.parametrize("scale", ["zscore", "rank"])
@@ -174,8 +174,8 @@ def test_many_values_are_searched_by_codes_and_counted_exactly() -> None:
     shares = np.bincount(values) / 400
     square = 2.0 / (1.0 - np.square(shares).sum())
     after = nominal((values + 1) % 90, levels=cells.variables[0].levels)
-    found = space.column_errors(cells, after, np.zeros(400, np.int32))
-    assert found == pytest.approx([400 * square], rel=1e-12)
+    errors = space.column_errors(cells, after, np.zeros(400, np.int32))
+    assert errors == pytest.approx([400 * square], rel=1e-12)
 
 
 def test_distances_in_a_tree_go_by_the_levels_that_differ() -> None:
@@ -187,14 +187,16 @@ def test_distances_in_a_tree_go_by_the_levels_that_differ() -> None:
     }
     levels = ("Bern", "Lyon", "Pisa", "Rome", None)
     cells = nominal(np.arange(5), Hierarchy(paths), levels)
-    found = squared_distances(Space.fit(cells, "minmax").points(cells))
+    distances = squared_distances(Space.fit(cells, "minmax").points(cells))
     differing: dict[tuple[Any, Any], int] = {
         ("Pisa", "Rome"): 1,
         ("Lyon", "Pisa"): 2,
         ("Lyon", "Rome"): 2,
     }
     for i, j in itertools.combinations(range(5), 2):
-        assert found[i, j] == pytest.approx(differing.get((levels[i], levels[j]), 3) / 3, rel=1e-12)
+        assert distances[i, j] == pytest.approx(
+            differing.get((levels[i], levels[j]), 3) / 3, rel=1e-12
+        )
 
 
 def test_a_wide_tree_has_codes_on_its_wide_levels() -> None:
@@ -297,9 +299,9 @@ def test_the_room_of_the_values_can_be_used_again() -> None:
         np.testing.assert_array_equal(room, expected)
         if expected.shape == cells.values.shape:
             values = cells.values.copy()
-            found = space.points(Cells(cells.variables, values, cells.atoms), out=values)
-            assert found is values
-            np.testing.assert_array_equal(found, expected)
+            points = space.points(Cells(cells.variables, values, cells.atoms), out=values)
+            assert points is values
+            np.testing.assert_array_equal(points, expected)
 
 
 @pytest.mark.parametrize("scale", SCALES)

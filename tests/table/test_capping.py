@@ -20,7 +20,7 @@ CAP = Caps("cap", "")
 
 
 @pytest.mark.parametrize(
-    ("given", "parsed"),
+    ("cap", "parsed"),
     [
         (None, {}),
         ({}, {}),
@@ -36,24 +36,24 @@ CAP = Caps("cap", "")
         ),
     ],
 )
-def test_what_a_cap_may_be(given: Any, parsed: dict[str, Any]) -> None:
-    assert CAP.parse(given) == parsed
-    assert CAP.parse(json.loads(json.dumps(CAP.parse(given)))) == parsed, (
+def test_what_a_cap_may_be(cap: Any, parsed: dict[str, Any]) -> None:
+    assert CAP.parse(cap) == parsed
+    assert CAP.parse(json.loads(json.dumps(CAP.parse(cap)))) == parsed, (
         "as a manifest gives it back"
     )
 
 
 @pytest.mark.parametrize(
-    "given",
+    "cap",
     [5, "income", ["income"], {"income": None}, {"income": True}, {"income": "much"},
      {"income": "nan"}, {"income": (1, 2, 3)},
      {"income": "0%"}, {"income": "100%"}, {"income": "40%"}, {"income": ("60%", None)},
      {"income": (5, 5)}, {"": 5},
      {"income": float("inf")}, {"income": ()}, ["a=1", "a=2"], {"income": {"high": 3}}, b"a=1"],
 )  # fmt: skip
-def test_what_it_may_not_be(given: Any) -> None:
+def test_what_it_may_not_be(cap: Any) -> None:
     with pytest.raises(InputError, match="cap"):
-        CAP.parse(given)
+        CAP.parse(cap)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -64,17 +64,17 @@ def test_a_percentile_against_the_definition(seed: int) -> None:
     )
     share = float(rng.uniform(50.0, 99.9))
     ordered = sorted(column.tolist())
-    place = int((len(ordered) - 1) * share / 100.0)
+    index = int((len(ordered) - 1) * share / 100.0)
     high = limit_of(column, f"{share:.12g}%", top=True)
     low = limit_of(-column, f"{100.0 - share:.12g}%", top=False)
     assert high is not None
     assert low == -high, "one end is the mirror image of the other"
     median = ordered[(len(ordered) - 1) // 2]
-    assert median <= high <= ordered[place]
-    assert ordered[place] - high <= (ordered[place] - median) / 10.0
-    digits = f"{ordered[place] - median:.1e}"
+    assert median <= high <= ordered[index]
+    assert ordered[index] - high <= (ordered[index] - median) / 10.0
+    digits = f"{ordered[index] - median:.1e}"
     step = 10.0 ** (int(digits.partition("e")[2]) - 1)
-    assert abs(high / step - round(high / step)) < 1e-6 or step > ordered[place] - median
+    assert abs(high / step - round(high / step)) < 1e-6 or step > ordered[index] - median
 
 
 def test_years_keep_their_years() -> None:
@@ -113,12 +113,12 @@ class TestCells:
         atoms = np.where(gone, 0, -1).astype(np.int16).reshape(-1, 1)
         column = np.where(gone, np.nan, known).reshape(-1, 1)
         cells = Cells((Variable("wage", marks=(None,)),), column, atoms)
-        found, done = cap_cells(cells, {"wage": limits})
-        expected, told = cap_values(known[~gone].reshape(-1, 1), ["wage"], {"wage": limits})
-        assert done == told
-        assert found.values[~gone].tolist() == expected.tolist()
-        assert np.isnan(found.values[gone]).all()
-        assert found.atoms is atoms
+        capped, done = cap_cells(cells, {"wage": limits})
+        expected, counts = cap_values(known[~gone].reshape(-1, 1), ["wage"], {"wage": limits})
+        assert done == counts
+        assert capped.values[~gone].tolist() == expected.tolist()
+        assert np.isnan(capped.values[gone]).all()
+        assert capped.atoms is atoms
         assert np.isnan(cells.values[gone]).all(), "what was given is left as it is"
         assert cells.values[~gone, 0].tolist() == known[~gone].tolist(), (
             "what was given is left as it is"
@@ -128,14 +128,14 @@ class TestCells:
         cells = Cells(
             (Variable("wage", marks=(None,)),), np.full((3, 1), np.nan), np.zeros((3, 1), np.int16)
         )
-        found, done = cap_cells(cells, {"wage": ("1%", "99%")})
+        capped, done = cap_cells(cells, {"wage": ("1%", "99%")})
         assert (done["wage"].below, done["wage"].above) == (0, 0)
-        assert np.isnan(found.values).all()
+        assert np.isnan(capped.values).all()
 
     def test_numbers_that_are_differences(self) -> None:
         cells = Cells((Variable("year", origin=1900),), np.array([[0.0], [50.0], [99.0]]))
-        found, done = cap_cells(cells, {"year": (None, 1960.0)})
-        assert found.values[:, 0].tolist() == [0.0, 50.0, 60.0]
+        capped, done = cap_cells(cells, {"year": (None, 1960.0)})
+        assert capped.values[:, 0].tolist() == [0.0, 50.0, 60.0]
         assert done["year"].high == 1960.0
 
     def test_nothing_asked_for(self) -> None:

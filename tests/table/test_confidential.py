@@ -30,18 +30,18 @@ def test_kinds_are_read_from_the_table():
     table = pa.table(
         {"wage": [3, 1, 3], "ill": ["x", None, "x"], "grade": grades, "gap": [1.0, None, 2.0]}
     )
-    found = attributes_of(table, ["wage", "ill", "grade", "gap"])
-    assert [attribute.kind for attribute in found] == [
+    attributes = attributes_of(table, ["wage", "ill", "grade", "gap"])
+    assert [attribute.kind for attribute in attributes] == [
         Kind.NUMERIC,
         Kind.NOMINAL,
         Kind.ORDINAL,
         Kind.NUMERIC,
     ]
-    assert found[0].values.tolist() == [3.0, 1.0, 3.0]
-    assert [attribute.distinct for attribute in found] == [2, 2, 3, 3]
-    assert [attribute.known for attribute in found] == [2, 1, 3, 2]
-    assert found[2].codes.tolist() == [2, 0, 1]
-    assert found[3].codes.tolist() == [0, 2, 1]
+    assert attributes[0].values.tolist() == [3.0, 1.0, 3.0]
+    assert [attribute.distinct for attribute in attributes] == [2, 2, 3, 3]
+    assert [attribute.known for attribute in attributes] == [2, 1, 3, 2]
+    assert attributes[2].codes.tolist() == [2, 0, 1]
+    assert attributes[3].codes.tolist() == [0, 2, 1]
 
 
 def test_a_matrix_of_floats_is_numbers_and_all_else_categories():
@@ -66,10 +66,10 @@ def test_what_does_not_fit_the_records_is_refused(wrong):
         ma.partition(np.arange(4.0), k=2, method="mdav", confidential=wrong)
 
 
-def one(column: Any, **said: Any) -> Attribute:
+def one(column: Any, **options: Any) -> Attribute:
     """The only column of a table."""
     about: dict[str, Any] = {
-        word: value if word in ("na", "exact") else {"x": value} for word, value in said.items()
+        word: value if word in ("na", "exact") else {"x": value} for word, value in options.items()
     }
     return attributes_of(pa.table({"x": column}), ["x"], **about)[0]
 
@@ -110,22 +110,22 @@ def test_numbers_and_times_keep_their_order_and_their_gaps(sort, tmp_path: Path)
     table = pa.table({"x": ON_A_SCALE[sort], "y": ["a"] * 4})
     write_csv(table, tmp_path / "out.csv", ",")
     written = typed_like(read_csv(tmp_path / "out.csv", ","), table)
-    for given in (table, written):
-        found = attributes_of(given, ["x"])[0]
-        assert found.kind is Kind.NUMERIC
-        assert found.codes.tolist() == [2, 0, 3, 1]
-        assert (found.known, found.missing) == (3, 1)
-        assert found.atoms is not None
-        assert found.atoms.tolist() == [-1, -1, 0, -1]
-        assert found.marks == (None,)
-        assert np.isnan(found.values).tolist() == [False, False, True, False]
+    for source in (table, written):
+        attribute = attributes_of(source, ["x"])[0]
+        assert attribute.kind is Kind.NUMERIC
+        assert attribute.codes.tolist() == [2, 0, 3, 1]
+        assert (attribute.known, attribute.missing) == (3, 1)
+        assert attribute.atoms is not None
+        assert attribute.atoms.tolist() == [-1, -1, 0, -1]
+        assert attribute.marks == (None,)
+        assert np.isnan(attribute.values).tolist() == [False, False, True, False]
 
 
 def test_infinite_numbers_are_refused_by_their_place():
     with pytest.raises(InputError, match=r"'x', row 2 .*infinite"):
         one([1.0, float("inf")])
-    found = one([1.0, float("inf")], special=["inf"])
-    assert found.codes.tolist() == [0, 1]
+    attribute = one([1.0, float("inf")], special=["inf"])
+    assert attribute.codes.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -148,33 +148,35 @@ def test_infinite_numbers_are_refused_by_their_place():
     ids=str,
 )
 def test_codes_are_matched_by_value(column, code):
-    for said in ({"special": [code]}, {"na": [code]}):
-        found = one(column, **said)
-        assert found.atoms is not None
-        assert found.atoms.tolist() == [0, -1, 0]
-        assert found.known == 1
-        assert found.missing == (2 if "na" in said else 0)
+    for options in ({"special": [code]}, {"na": [code]}):
+        attribute = one(column, **options)
+        assert attribute.atoms is not None
+        assert attribute.atoms.tolist() == [0, -1, 0]
+        assert attribute.known == 1
+        assert attribute.missing == (2 if "na" in options else 0)
     assert one(column, special=["no such code", 10**30, dt.date(1900, 1, 1)]).atoms is None
 
 
 def test_each_code_is_an_atom_and_all_that_is_missing_is_one():
-    found = one([1.0, None, 97.0, float("nan"), 98.0, -9.0], special=[98, 97, "98.0"], na=["-9"])
-    assert found.atoms is not None
-    assert found.atoms.tolist() == [-1, 3, 1, 3, 0, 3]
-    assert found.marks == (98, 97, "98.0", None)
-    assert (found.known, found.distinct, found.missing) == (1, 4, 3)
-    part = found.of_records(np.array([0, 2]))
+    attribute = one(
+        [1.0, None, 97.0, float("nan"), 98.0, -9.0], special=[98, 97, "98.0"], na=["-9"]
+    )
+    assert attribute.atoms is not None
+    assert attribute.atoms.tolist() == [-1, 3, 1, 3, 0, 3]
+    assert attribute.marks == (98, 97, "98.0", None)
+    assert (attribute.known, attribute.distinct, attribute.missing) == (1, 4, 3)
+    part = attribute.of_records(np.array([0, 2]))
     assert (part.codes.tolist(), part.known) == ([0, 1], 1)
 
 
 def test_the_usual_markers_are_missing_where_text_means_numbers():
     texts = ["2.50", "NA", " n/a", ".", "NaN", "null", "1.50", "", None]
     field = pa.field("x", pa.string(), metadata=NUMBERS_AS_TEXT)
-    found = attributes_of(
+    attribute = attributes_of(
         pa.Table.from_arrays([pa.array(texts)], schema=pa.schema([field])), ["x"]
     )[0]
-    assert found.kind is Kind.NUMERIC
-    assert found.codes.tolist() == [1, 2, 2, 2, 2, 2, 0, 2, 2]
+    assert attribute.kind is Kind.NUMERIC
+    assert attribute.codes.tolist() == [1, 2, 2, 2, 2, 2, 0, 2, 2]
     assert one(["NA", "DE", None]).known == 2, "else Namibia vanishes"
 
 
@@ -190,8 +192,14 @@ def test_what_is_said_of_a_kind_wins():
 
 
 def test_orders():
-    said = one(["S", "P", " ps", None, "refused"], ordinal=["P", "S", "PS"], special=["refused"])
-    assert (said.kind, said.codes.tolist(), said.known) == (Kind.ORDINAL, [1, 0, 2, 4, 3], 3)
+    attribute = one(
+        ["S", "P", " ps", None, "refused"], ordinal=["P", "S", "PS"], special=["refused"]
+    )
+    assert (attribute.kind, attribute.codes.tolist(), attribute.known) == (
+        Kind.ORDINAL,
+        [1, 0, 2, 4, 3],
+        3,
+    )
     assert one([20, 5, 10], ordinal=[20, "10.0", 5]).codes.tolist() == [0, 2, 1]
     assert one([20, 5, 10], kinds=Kind.ORDINAL).codes.tolist() == [2, 0, 1]
     assert one(["b", "a", "B "], kinds=Kind.ORDINAL).codes.tolist() == [0, 1, 0]
@@ -218,11 +226,11 @@ def test_a_column_without_any_value():
         pa.array([None, None], pa.decimal128(30, 2)),
         pa.nulls(2),
     ):
-        found = one(column)
-        assert (found.known, found.distinct, found.codes.tolist()) == (0, 1, [0, 0])
+        attribute = one(column)
+        assert (attribute.known, attribute.distinct, attribute.codes.tolist()) == (0, 1, [0, 0])
         assert one(column, kinds=Kind.ORDINAL).known == 0
 
 
 def test_columns_of_objects_may_have_gaps():
-    found = as_attributes(np.array(["a", None, "b"], object), 3)[0]
-    assert (found.known, found.codes.tolist()) == (2, [0, 2, 1])
+    attribute = as_attributes(np.array(["a", None, "b"], object), 3)[0]
+    assert (attribute.known, attribute.codes.tolist()) == (2, [0, 2, 1])

@@ -1,4 +1,4 @@
-"""What is asked of all groups at once, against one group after another."""
+"""Questions about all groups at once, against one group after another."""
 
 from __future__ import annotations
 

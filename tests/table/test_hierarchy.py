@@ -30,7 +30,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "tree",
     [
         ROWS,
         [tuple(row) for row in reversed(ROWS)],
@@ -46,13 +46,13 @@ def written(tmp_path: Path, text: str) -> Path:
         pa.table(dict(zip("abc", map(list, zip(*ROWS, strict=True)), strict=True))),
         TREE,
     ],
-    ids=lambda given: type(given).__module__ + "." + type(given).__name__,
+    ids=lambda tree: type(tree).__module__ + "." + type(tree).__name__,
 )
-def test_however_it_is_given_it_is_the_same(given: Any) -> None:
-    found = Hierarchy.of(given)
-    assert found.paths == TREE.paths
-    assert found.digest == TREE.digest
-    assert found.depth == 3
+def test_however_it_is_given_it_is_the_same(tree: Any) -> None:
+    hierarchy = Hierarchy.of(tree)
+    assert hierarchy.paths == TREE.paths
+    assert hierarchy.digest == TREE.digest
+    assert hierarchy.depth == 3
 
 
 @pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_tree(tmp_path: Path, text: str, sentence: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("tree", "sentence"),
     [
         ({}, "is empty"),
         ([], "is empty"),
@@ -113,9 +113,9 @@ def test_a_file_that_is_no_tree(tmp_path: Path, text: str, sentence: str) -> Non
         (pd.DataFrame({"a": ["x"], "b": [None]}), "row 1 .*an empty node"),
     ],
 )
-def test_other_things_that_are_no_tree(given: Any, sentence: str) -> None:
+def test_other_things_that_are_no_tree(tree: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        Hierarchy.of(given)
+        Hierarchy.of(tree)
 
 
 def test_a_file_in_another_encoding(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ class TestMatching:
 
 
 def test_ancestors_number_the_nodes_of_each_level() -> None:
-    found = TREE.ancestors(["Bonn", "Rome", None, "Pisa"])
+    ancestors = TREE.ancestors(["Bonn", "Rome", None, "Pisa"])
     names = [
-        [TREE.name_of(level, node) for level, node in enumerate(row)] for row in found.tolist()
+        [TREE.name_of(level, node) for level, node in enumerate(row)] for row in ancestors.tolist()
     ]
     assert names == [ROWS[2], ROWS[0], [None, None, "*"], ROWS[1]]
     assert TREE.ancestors([]).shape == (0, 3)
@@ -206,10 +206,10 @@ def test_a_tree_that_lacks_a_value_is_refused(aggregate: dict[str, str]) -> None
 def test_numbers_are_found_in_a_tree_by_value() -> None:
     codes = pa.table({"code": pa.array([1.0, 2.0, 1.0, 3.0, 3.0, 2.0])})
     tree = [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]]
-    found = ma.anonymize(
+    release = ma.anonymize(
         codes, 2, ["code"], nominal=["code"], hierarchy={"code": tree}, method="mdav", seed=1
     )
-    assert sorted(found.table.column("code").to_pylist()) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
+    assert sorted(release.table.column("code").to_pylist()) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
 
 
 @pytest.mark.slow

@@ -28,7 +28,9 @@ def test_the_signature_lists_the_options(function: Callable[..., Any], options: 
     parameters = inspect.signature(function).parameters
     for name in inspect.get_annotations(options):
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY, name
-    assert all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+    assert all(
+        parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
 
 
 @pytest.mark.parametrize(("function", "options"), SHARING)

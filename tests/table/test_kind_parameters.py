@@ -1,5 +1,5 @@
-"""What is said of single columns: parsed from Python and from what is typed, refused with a
-sentence, put together.
+"""Options of single columns: parsed from Python and from what is typed, refused with a sentence,
+put together.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def test_python_and_the_command_line_say_the_same(
 
 def test_levels_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "levels.txt").write_bytes(b"\xef\xbb\xbfno school\r\nP < S\r\n\r\nS\r\n")
-    asked = Settings.of(k=2, ordinal=[f"e=@{tmp_path / 'levels.txt'}"])
-    assert asked.ordinal == {"e": ("no school", "P < S", "S")}
+    settings = Settings.of(k=2, ordinal=[f"e=@{tmp_path / 'levels.txt'}"])
+    assert settings.ordinal == {"e": ("no school", "P < S", "S")}
     with pytest.raises(ma.InputError, match="cannot be read"):
         Settings.of(k=2, ordinal={"e": f"@{tmp_path / 'none.txt'}"})
 
@@ -67,7 +67,7 @@ def test_a_hierarchy_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("settings", "says"),
     [
         ({"kinds": {"sex": "binary"}},
          "kinds of column 'sex' must be one of numeric, ordinal, nominal"),
@@ -106,21 +106,21 @@ def test_a_hierarchy_from_a_file(tmp_path: Path) -> None:
         ({"na": ["x"], "ordinal": {"a": ["w", "x"]}}, "among its levels and among na"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_said(given: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_said(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
-        Settings.of(k=3, **given)
+        Settings.of(k=3, **settings)
 
 
 def test_the_same_answer_twice_is_one() -> None:
-    asked = Settings.of(
+    settings = Settings.of(
         k=3, kinds={"a": "nominal", "e": "ordinal"}, nominal="a", ordinal={"e": ["x", "y"]}
     )
-    assert asked.columns.kinds == {"a": Kind.NOMINAL, "e": Kind.ORDINAL}
-    assert asked.columns.levels == {"e": ("x", "y")}
+    assert settings.columns.kinds == {"a": Kind.NOMINAL, "e": Kind.ORDINAL}
+    assert settings.columns.levels == {"e": ("x", "y")}
 
 
 def test_what_everybody_may_know_of_columns() -> None:
-    asked = Settings.of(
+    settings = Settings.of(
         k=3,
         ordinal={"e": ["P", "S"]},
         hierarchy={"town": TREE},
@@ -128,9 +128,9 @@ def test_what_everybody_may_know_of_columns() -> None:
         na="-9",
         nominal="sex",
     )
-    public = asked.as_data(public=True)
+    public = settings.as_data(public=True)
     assert public["ordinal"] == ["e"]
-    assert public["hierarchy"] == {"town": asked.hierarchy["town"].digest}
+    assert public["hierarchy"] == {"town": settings.hierarchy["town"].digest}
     assert (public["special"], public["na"], public["nominal"]) == ({"a": [97]}, ["-9"], ["sex"])
     assert Settings.public_part(public) == public
 
@@ -150,9 +150,9 @@ ROLES = {
 }
 
 
-def kinds_with(asked: ColumnSettings | None) -> dict[str, Kind]:
+def kinds_with(settings: ColumnSettings | None) -> dict[str, Kind]:
     return {
-        column.name: column.kind for column in assign_roles(FACTS, ROLES, options=asked).columns
+        column.name: column.kind for column in assign_roles(FACTS, ROLES, options=settings).columns
     }
 
 
@@ -161,20 +161,20 @@ def test_a_setting_wins_over_the_type() -> None:
     assert [suggested[name].value for name in ("age", "school", "town", "wage", "born")] == [
         "numeric", "ordinal", "nominal", "numeric", "numeric",
     ]  # fmt: skip
-    asked = kinds_with(
+    kinds = kinds_with(
         column_settings(nominal=["age", "wage"], ordinal=["town"], kinds={"school": "nominal"})
     )
-    changed = {name: kind.value for name, kind in asked.items() if kind is not suggested[name]}
+    changed = {name: kind.value for name, kind in kinds.items() if kind is not suggested[name]}
     assert changed == {"age": "nominal", "wage": "nominal", "town": "ordinal", "school": "nominal"}
 
 
 def test_levels_are_of_the_type_of_their_column() -> None:
     typed = column_settings(ordinal=["age=1<2.5<10", "town=1<2"])
-    given = column_settings(ordinal={"age": [1, 2.5, 10], "town": [1, 2]})
-    for asked in (typed, given):
+    declared = column_settings(ordinal={"age": [1, 2.5, 10], "town": [1, 2]})
+    for settings in (typed, declared):
         levels = {
             column.name: column.levels
-            for column in assign_roles(FACTS, ROLES, options=asked).columns
+            for column in assign_roles(FACTS, ROLES, options=settings).columns
         }
         assert levels["age"] == (1, 2.5, 10)
         assert levels["town"] == ("1", "2")
@@ -182,7 +182,7 @@ def test_levels_are_of_the_type_of_their_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("settings", "says"),
     [
         ({"kinds": {"height": "nominal"}},
          "names 'height', but there is no such column; the table has 'age'"),
@@ -215,13 +215,13 @@ def test_levels_are_of_the_type_of_their_column() -> None:
          "serves generalise only"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_the_columns(given: dict[str, Any], says: str) -> None:
+def test_what_does_not_fit_the_columns(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
-        kinds_with(column_settings(**given))
+        kinds_with(column_settings(**settings))
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         {"special": {"age": [97], "wage": [0], "school": ["x"]}},
         {"aggregate": {"age": "range", "school": "mode", "town": "draw", "born": "mean"}},
@@ -233,5 +233,5 @@ def test_what_does_not_fit_the_columns(given: dict[str, Any], says: str) -> None
         {"importance": {"town": 2}, "nominal": "wage"},
     ],
 )
-def test_what_fits_the_columns(given: dict[str, Any]) -> None:
-    assert len(kinds_with(column_settings(**given))) == len(FACTS)
+def test_what_fits_the_columns(settings: dict[str, Any]) -> None:
+    assert len(kinds_with(column_settings(**settings))) == len(FACTS)

@@ -30,7 +30,7 @@ def sums_by_trying(values: np.ndarray) -> set[frozenset[tuple[int, int]]]:
     """Every set of two to four columns that adds up to 0 in all complete records, by exact
     arithmetic.
     """
-    found = set()
+    rules = set()
     for size in (2, 3, 4):
         for columns in itertools.combinations(range(values.shape[1]), size):
             chosen = values[:, columns]
@@ -41,8 +41,8 @@ def sums_by_trying(values: np.ndarray) -> set[frozenset[tuple[int, int]]]:
                     row[0] + sum(s * x for s, x in zip(signs, row[1:], strict=True)) == 0
                     for row in rows
                 ):
-                    found.add(frozenset(zip(columns, (1, *signs), strict=True)))
-    return found
+                    rules.add(frozenset(zip(columns, (1, *signs), strict=True)))
+    return rules
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -126,11 +126,11 @@ def test_all_rules_hold_among_rounded_columns(seed: int) -> None:
         rules.append(Rule(names[chosen[0]], terms))
     relations = [relation_of(rule, names) for rule in rules]
     kept, solved = KeptSums.of(
-        [(each, names.index(rule.left)) for each, rule in zip(relations, rules, strict=True)]
+        [(entry, names.index(rule.left)) for entry, rule in zip(relations, rules, strict=True)]
     )
     assert not set(kept.of_parts) & {part for parts in kept.of_parts.values() for part in parts}
-    own = [Precision(int(each), int(each)) for each in rng.integers(0, 3, 7)]
-    precisions = kept.precisions(own)
+    originals = [Precision(int(digits), int(digits)) for digits in rng.integers(0, 3, 7)]
+    precisions = kept.precisions(originals)
     means = rng.lognormal(4.0, 1.0, (50, 7))
     rounded = {j: np.round(means[:, j], precisions[j].decimals or 0) for j in range(7)}
     rounded |= kept.applied(rounded, precisions)
@@ -141,7 +141,7 @@ def test_all_rules_hold_among_rounded_columns(seed: int) -> None:
                 assert sum(c * value for c, value in exact) == 0
     for j, parts in kept.of_parts.items():
         if parts:
-            assert (precisions[j].decimals or 0) <= (own[j].decimals or 0)
+            assert (precisions[j].decimals or 0) <= (originals[j].decimals or 0)
 
 
 @pytest.mark.parametrize(

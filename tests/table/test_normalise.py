@@ -55,9 +55,9 @@ def test_other_values_stay_apart(one: str, other: str) -> None:
 
 
 def test_a_gap_is_apart_from_all_values_and_none_itself() -> None:
-    found = attributes_of(pa.table({"ill": ["", None, " ", "x"]}), ["ill"])[0]
-    assert (found.distinct, found.known, found.spellings) == (3, 2, 1)
-    assert found.codes[1] == 2
+    attribute = attributes_of(pa.table({"ill": ["", None, " ", "x"]}), ["ill"])[0]
+    assert (attribute.distinct, attribute.known, attribute.spellings) == (3, 2, 1)
+    assert attribute.codes[1] == 2
 
 
 def test_categories_have_spellings_too() -> None:
@@ -65,9 +65,9 @@ def test_categories_have_spellings_too() -> None:
         ills = pd.Categorical(
             ["hiv", "HIV", "flu"], categories=["hiv", "flu", "HIV"], ordered=ordered
         )
-        found = attributes_of(pa.Table.from_pandas(pd.DataFrame({"ill": ills})), ["ill"])[0]
-        assert found.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
-        assert (found.distinct, found.spellings) == (2, 1)
+        attribute = attributes_of(pa.Table.from_pandas(pd.DataFrame({"ill": ills})), ["ill"])[0]
+        assert attribute.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
+        assert (attribute.distinct, attribute.spellings) == (2, 1)
 
 
 ILLS = ["HIV", "hiv", "HIV ", "flu", "cold", "Flu"] * 4
@@ -89,12 +89,12 @@ def test_releases_checks_and_measures_agree(tmp_path: Path, suffix: str) -> None
         == least
     )
     assert written.column("ill").to_pylist() == ILLS, "to the letter"
-    told = [note for note in release.notes if "several ways" in note]
-    assert len(told) == 1
-    assert "'ill'" in told[0]
-    assert " 3 of its texts" in told[0]
+    notes = [note for note in release.notes if "several ways" in note]
+    assert len(notes) == 1
+    assert "'ill'" in notes[0]
+    assert " 3 of its texts" in notes[0]
     assert not any(
-        text.strip().lower() in told[0].lower().replace("'ill'", "") for text in ("HIV", "flu")
+        text.strip().lower() in notes[0].lower().replace("'ill'", "") for text in ("HIV", "flu")
     )
 
 
@@ -122,7 +122,7 @@ def test_a_csv_column_is_what_it_means(tmp_path: Path) -> None:
     )
     table = read_table(tmp_path / "in.csv")
     assert table.column("wage").to_pylist() == ["2000.00", "0.0", "12.50", "+7"], "to the letter"
-    kinds = [found.kind for found in attributes_of(table, ["age", "wage", "code", "odd"])]
+    kinds = [attribute.kind for attribute in attributes_of(table, ["age", "wage", "code", "odd"])]
     assert kinds == [Kind.NUMERIC, Kind.NUMERIC, Kind.NOMINAL, Kind.NOMINAL]
     typed = pa.table({"wage": ["2000.00", "0.0"]})
     assert attributes_of(typed, ["wage"])[0].kind is Kind.NOMINAL, (
@@ -197,12 +197,12 @@ def test_meanings_of_many_texts_are_those_of_each() -> None:
     firsts: dict[object, int] = {}
     for text in distinct:
         firsts.setdefault(None if text is None else (normalise(text),), len(firsts))
-    (found,) = attributes_of(pa.table({"ill": texts}), ["ill"])
+    (attribute,) = attributes_of(pa.table({"ill": texts}), ["ill"])
     expected = [firsts[None if text is None else (normalise(text),)] for text in texts]
     # what is missing is no value
     known = [row for row, text in enumerate(texts) if text is not None]
     _, numbers = np.unique(
-        found.values[known], return_inverse=True
+        attribute.values[known], return_inverse=True
     )  # places of firsts, which ascend with them
     assert numbers.tolist() == [expected[row] - (expected[row] > firsts[None]) for row in known]
-    assert found.spellings == len(distinct) - len(firsts)
+    assert attribute.spellings == len(distinct) - len(firsts)

@@ -95,7 +95,7 @@ def test_what_rounding_leaves_over_is_no_decimal() -> None:
 
 
 def test_differences_of_large_amounts_have_the_decimals_of_these() -> None:
-    """What is small is judged by what rounding leaves over of the column's usual size."""
+    """A small value is judged by what rounding leaves over of the column's usual size."""
     before = np.round(RNG.uniform(1000, 9000, 40), 2)
     rises = before + np.round(RNG.uniform(1, 9, 40), 2) - before  # off by up to 1e-12
     amounts = np.round(RNG.uniform(1000, 9000, 60), 2)
@@ -114,7 +114,7 @@ def test_rounding_far_out_leaves_numbers_finite() -> None:
 def test_values_are_rounded_and_not_their_differences_from_an_origin() -> None:
     variable = Variable("x", origin=Decimal("100000000000000007.125"))
     rounded = rounded_means(variable, np.array([0.0, 1.875, 57.0]), -1)
-    assert [variable.origin + Decimal(each) for each in rounded.tolist()] == [
+    assert [variable.origin + Decimal(value) for value in rounded.tolist()] == [
         Decimal("100000000000000010.000"),
         Decimal("100000000000000010.000"),
         Decimal("100000000000000060.000"),

@@ -1,5 +1,5 @@
-"""What is set apart from a column: gaps, markers and special codes, matched by value and never by
-half of one.
+"""Cells that are set apart from a column: gaps, markers and special codes, matched by value and
+never by half of one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ def places(column: pa.Array, special: list[Any], na: list[Any] = [], **more: Any
     there.
     """
     left, atoms = set_apart(pa.chunked_array([column]), special, na, **more)
-    found = [-1] * len(column) if atoms is None else atoms.tolist()
-    assert [value is None for value in left.to_pylist()] == [place >= 0 for place in found]
-    kept = [value for value, place in zip(column.to_pylist(), found, strict=True) if place < 0]
+    positions = [-1] * len(column) if atoms is None else atoms.tolist()
+    assert [value is None for value in left.to_pylist()] == [
+        position >= 0 for position in positions
+    ]
+    kept = [
+        value for value, position in zip(column.to_pylist(), positions, strict=True) if position < 0
+    ]
     assert [value for value in left.to_pylist() if value is not None] == kept
-    return found
+    return positions
 
 
 @pytest.mark.parametrize(
@@ -84,9 +88,9 @@ def test_what_is_no_number_is_missing() -> None:
 def test_usual_markers_are_missing_where_they_count_as_such() -> None:
     column = pa.array(["12", "NA", "", None, "n/a", "x"])
     assert places(column, []) == [-1, -1, -1, 0, -1, -1]
-    found = places(column, [], markers=True)
-    assert found[1:4] == [0, 0, 0]
-    assert found[0] == found[5] == -1
+    result = places(column, [], markers=True)
+    assert result[1:4] == [0, 0, 0]
+    assert result[0] == result[5] == -1
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_usual_markers_are_missing_where_they_count_as_such() -> None:
 )
 def test_by_chunks_as_by_the_whole(kind: pa.DataType) -> None:
     rng = np.random.default_rng(1)
-    texts = [None if each == 5 else str(each) for each in rng.integers(0, 12, 60).tolist()]
+    texts = [None if number == 5 else str(number) for number in rng.integers(0, 12, 60).tolist()]
     column = pa.array(texts).cast(kind) if kind != pa.string() else pa.array(texts)
     whole = set_apart(pa.chunked_array([column]), [3, "7.0"], [9])[1]
     chunks = set_apart(

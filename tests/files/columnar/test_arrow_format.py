@@ -44,11 +44,11 @@ def test_every_type_comes_back(tmp_path: Path, suffix: str) -> None:
     assert str(read_table(tmp_path / f"out{suffix}")) == str(table)  # NaN is not equal to itself
     plain = table.drop_columns(["real"])
     write_table(plain, tmp_path / f"out{suffix}")
-    for found in (
+    for result in (
         read_table(tmp_path / f"out{suffix}"),
         feather.read_table(tmp_path / f"out{suffix}"),
     ):
-        assert found.equals(plain)
+        assert result.equals(plain)
 
 
 def test_other_readers_and_writers(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_runs_and_metadata_do_not_come_in(tmp_path: Path) -> None:
     table = pa.table({"a": runs}).replace_schema_metadata({"author": "canary"})
     with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as file:
         file.write_table(table)
-    found = read_table(tmp_path / "in.arrow")
-    assert found.column("a").to_pylist() == ["a", "a", None]
-    assert found.column("a").type == pa.string()
-    assert found.schema.metadata is None
+    result = read_table(tmp_path / "in.arrow")
+    assert result.column("a").to_pylist() == ["a", "a", None]
+    assert result.column("a").type == pa.string()
+    assert result.schema.metadata is None
 
 
 def hiding(values: pa.Array) -> pa.Array:
@@ -107,10 +107,10 @@ def test_emptied_columns_are_equal(name: str) -> None:
     column = pa.concat_arrays([TYPES[name]] * 7)
     for start, length in ((0, 21), (5, 11), (20, 1), (3, 0)):
         part = column.slice(start, length)
-        found = emptied(part)
-        found.validate(full=True)
-        assert str(found.to_pylist()) == str(part.to_pylist())
-        assert found.type == part.type
+        result = emptied(part)
+        result.validate(full=True)
+        assert str(result.to_pylist()) == str(part.to_pylist())
+        assert result.type == part.type
 
 
 def test_hidden_flags_of_truth() -> None:
@@ -134,8 +134,8 @@ def test_damaged_files_are_refused_or_read_whole(tmp_path: Path) -> None:
         if case % 2:
             content = content[: rng.integers(len(whole))]
         else:
-            for place in rng.integers(len(whole), size=3):
-                content[place] = rng.integers(256)
+            for index in rng.integers(len(whole), size=3):
+                content[index] = rng.integers(256)
         (tmp_path / "in.arrow").write_bytes(content)
         try:
             read_table(tmp_path / "in.arrow")

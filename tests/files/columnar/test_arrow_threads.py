@@ -56,4 +56,4 @@ def test_other_encodings_are_decoded_before_arrow_reads(
         assert reader.read_all().column("town").to_pylist() == ["Köln", "Ulm"]
     assert count == 2
     assert [type(source) for source, _ in streamed] == [pa.OSFile]
-    assert [each.name for each in aside.iterdir()] == [Path(path).name], "nothing else stays"
+    assert [entry.name for entry in aside.iterdir()] == [Path(path).name], "nothing else stays"

@@ -58,11 +58,11 @@ def test_a_run_that_lacks_one_of_them_is_undone(
     """One new file is not what it should be: none of the others may take its place."""
     moves = prepared(tmp_path, replaces=replaces)
     journal.complete(tmp_path, moves[:moved])
-    there = tmp_path / (moves[broken].name if broken < moved else moves[broken].part)
+    path = tmp_path / (moves[broken].name if broken < moved else moves[broken].part)
     if how == "gone" and broken >= moved:
-        there.unlink()
+        path.unlink()
     else:
-        there.write_text("n")
+        path.write_text("n")
     (note,) = journal.recover(tmp_path / NAMES[0])
     assert note.endswith("what was there before is back")
     assert contents(tmp_path) == (every("old") if replaces else {})
@@ -76,13 +76,13 @@ def test_what_was_linked_before_the_kill_is_no_hindrance(tmp_path: Path) -> None
     assert contents(tmp_path) == every("new")
 
 
-@pytest.mark.parametrize("place", ["other.csv", "../out.csv", "out.csv/../../x"])
-def test_a_journal_that_names_other_files_is_not_obeyed(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("name", ["other.csv", "../out.csv", "out.csv/../../x"])
+def test_a_journal_that_names_other_files_is_not_obeyed(tmp_path: Path, name: str) -> None:
     (tmp_path / "run").mkdir()
     folder = tmp_path / "run"
     (folder / "other.csv").write_text("mine")
-    part, backup = (f".{7:016x}.{place}{ending}" for ending in (".part", ".old"))
-    journal.begin(folder / "out.csv", [Move(place, part, backup, True, "")])
+    part, backup = (f".{7:016x}.{name}{ending}" for ending in (".part", ".old"))
+    journal.begin(folder / "out.csv", [Move(name, part, backup, True, "")])
     with pytest.raises(InputError, match="is not a journal that this user wrote"):
         journal.recover(folder / "out.csv")
     assert (folder / "other.csv").read_text() == "mine"

@@ -21,8 +21,8 @@ from microagg.table.schema import ColumnSettings, Kind
 
 DAY = datetime.date(1950, 1, 1)
 AGES = list(range(20, 80))
-INCOMES = [1000.25 + 17.5 * place for place in range(60)]
-BORN = [DAY + datetime.timedelta(days=113 * place) for place in range(60)]
+INCOMES = [1000.25 + 17.5 * number for number in range(60)]
+BORN = [DAY + datetime.timedelta(days=113 * number) for number in range(60)]
 COLUMNS: dict[str, list[Any]] = {"age": AGES, "income": INCOMES, "born": BORN}
 
 
@@ -42,12 +42,12 @@ def with_cell(name: str, cell: Any) -> dict[str, list[Any]]:
     return {**COLUMNS, name: [*COLUMNS[name][:17], cell, *COLUMNS[name][18:]]}
 
 
-def outcome(path: Path, asked: ColumnSettings, **reading: Any) -> Any:
+def outcome(path: Path, settings: ColumnSettings, **reading: Any) -> Any:
     """Types and values of a file read for its quasi-identifiers, or the sentence that refuses
     it.
     """
     try:
-        table = read_table(path, quasi=list(COLUMNS), settings=asked, **reading)
+        table = read_table(path, quasi=list(COLUMNS), settings=settings, **reading)
     except ma.InputError as error:
         return str(error)
     return table.schema.types, table.to_pydict()
@@ -55,7 +55,7 @@ def outcome(path: Path, asked: ColumnSettings, **reading: Any) -> Any:
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize(
-    ("cell", "asked"),
+    ("cell", "settings"),
     [
         ("NA", ColumnSettings()),
         (None, ColumnSettings()),
@@ -67,9 +67,9 @@ def outcome(path: Path, asked: ColumnSettings, **reading: Any) -> Any:
     ],
 )
 def test_one_text_among_numbers_or_dates_is_read_as_in_csv(
-    tmp_path: Path, name: str, cell: Any, asked: ColumnSettings
+    tmp_path: Path, name: str, cell: Any, settings: ColumnSettings
 ) -> None:
-    as_csv, as_xlsx = (outcome(path, asked) for path in as_both(tmp_path, with_cell(name, cell)))
+    as_csv, as_xlsx = (outcome(path, settings) for path in as_both(tmp_path, with_cell(name, cell)))
     assert as_xlsx == as_csv
     if isinstance(as_xlsx, str):
         assert "row 18" in as_xlsx
@@ -160,8 +160,8 @@ def test_a_proposal_reads_alike(tmp_path: Path) -> None:
 
 def test_categories_of_numbers(tmp_path: Path) -> None:
     _, path = as_both(tmp_path, {"code": [1, 2, "x"]})
-    asked = ColumnSettings(kinds={"code": Kind.NOMINAL})
-    assert read_table(path, quasi=["code"], settings=asked).column("code").to_pylist() == [
+    settings = ColumnSettings(kinds={"code": Kind.NOMINAL})
+    assert read_table(path, quasi=["code"], settings=settings).column("code").to_pylist() == [
         "1",
         "2",
         "x",

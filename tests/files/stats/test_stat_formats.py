@@ -76,7 +76,7 @@ def test_files_are_read_in_pieces(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows and columns in pieces give the same table as all at once."""
-    table = pa.table({f"v{place}": [row * place for row in range(50)] for place in range(7)})
+    table = pa.table({f"v{number}": [row * number for row in range(50)] for number in range(7)})
     write_table(table, tmp_path / f"in{ending}")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 8)
     monkeypatch.setattr(reading, "COLUMNS_AT_ONCE", 3)
@@ -154,8 +154,8 @@ def test_missing_codes_as_spss_declares_them(
     write_table(table, tmp_path / "out.sav")
     back = labels_of(read_table(tmp_path / "out.sav").schema.field("probe"))
     assert set(back.missing) == set(held)
-    told = bool(labels_beside(table, format_of(tmp_path / "out.sav")))
-    assert told == any(back.is_missing(value) != labels.is_missing(value) for value in values)
+    has_labels = bool(labels_beside(table, format_of(tmp_path / "out.sav")))
+    assert has_labels == any(back.is_missing(value) != labels.is_missing(value) for value in values)
 
 
 def test_labels_too_long_for_a_format_are_cut_there_and_whole_beside(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, endin
         table, 4, quasi=["age"], confidential=["wage", "member"], l=2, t=0.6, method="mdav", seed=1
     )
     release.save(tmp_path / f"out{ending}")
-    found = ma.check(
+    result = ma.check(
         read_table(tmp_path / f"out{ending}"),
         ["age"],
         4,
@@ -195,8 +195,8 @@ def test_promises_are_verified_in_the_codes_of_the_release(tmp_path: Path, endin
         t=0.6,
         nominal=["member"],
     )
-    assert found.findings
-    assert [finding.worst for finding in found.findings] == [
+    assert result.findings
+    assert [finding.worst for finding in result.findings] == [
         finding.worst for finding in release.anonymity.findings
     ]
 

@@ -67,9 +67,9 @@ def test_the_endings() -> None:
 def test_every_ending_with_every_delimiter(tmp_path: Path, suffix: str, delimiter: str) -> None:
     path = tmp_path / f"out{suffix}"
     write_table(TABLE, path, delimiter=delimiter)
-    found = quietly(path)
-    assert found.equals(TABLE)
-    assert dialect_of(found).delimiter == delimiter
+    table = quietly(path)
+    assert table.equals(TABLE)
+    assert dialect_of(table).delimiter == delimiter
     assert format_of(path).recognise(path.read_bytes()[: 1 << 16])
 
 
@@ -88,7 +88,7 @@ def test_packed_files_are_the_same_whenever_they_are_written(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "found"),
+    ("encoding", "detected"),
     [
         ("utf-8", "utf-8"),
         ("utf-8-sig", "utf-8-sig"),
@@ -99,25 +99,27 @@ def test_packed_files_are_the_same_whenever_they_are_written(
         ("latin-1", "cp1252"),
     ],
 )
-def test_encodings_are_found_out_told_and_kept(tmp_path: Path, encoding: str, found: str) -> None:
+def test_encodings_are_found_out_told_and_kept(
+    tmp_path: Path, encoding: str, detected: str
+) -> None:
     text = "name,town\nMüller,Köln\nÉmile,Besançon\n"
     path = put(tmp_path, text, encoding)
-    if found.startswith("utf-8"):
+    if detected.startswith("utf-8"):
         table = quietly(path)
     else:
         with pytest.warns(
             ReadingWarning,
-            match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{found}'",
+            match=rf"in\.csv is not in UTF-8 and was read as .*say encoding='{detected}'",
         ):
             table = read_table(path)
         assert quietly(path, encoding=encoding).equals(table), "what is told needs no word"
     assert table.column("town").to_pylist() == ["Köln", "Besançon"]
     dialect = dialect_of(table)
-    assert dialect.encoding == found
+    assert dialect.encoding == detected
     write_table(table, tmp_path / "out.csv", **dialect.options)
     marks = {"utf-8-sig": "\ufeff", "utf-16-le": "\ufeff", "utf-16-be": "\ufeff"}
-    codec = found.removesuffix("-sig")
-    assert (tmp_path / "out.csv").read_bytes().decode(codec) == marks.get(found, "") + (
+    codec = detected.removesuffix("-sig")
+    assert (tmp_path / "out.csv").read_bytes().decode(codec) == marks.get(detected, "") + (
         '"name","town"\n"Müller","Köln"\n"Émile","Besançon"\n'
     )
     assert read_written(tmp_path / "out.csv", **dialect.options).equals(table)
@@ -140,7 +142,7 @@ def test_letters_far_down_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("content", "told", "says"),
+    ("content", "encoding", "says"),
     [
         ("a,b\nü,1\n".encode("cp1252"), "utf-8", r"is not in utf-8 \(line 2, byte 5 of the file\)"),
         ("a,b\nü,1\n".encode("cp1252"), "ascii", r"is not in ascii \(line 2, byte 5"),
@@ -152,25 +154,27 @@ def test_letters_far_down_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("a,b\nü,1\n".encode("utf-32"), None, "is in UTF-32; say encoding='utf-32'"),
     ],
 )
-def test_wrong_encodings(tmp_path: Path, content: bytes | str, told: str | None, says: str) -> None:
+def test_wrong_encodings(
+    tmp_path: Path, content: bytes | str, encoding: str | None, says: str
+) -> None:
     if isinstance(content, str):
         content = content.encode() + b"\xe4,1\n"
     (tmp_path / "in.csv").write_bytes(content)
     with pytest.raises(ma.InputError, match=says) as refused:
-        read_table(tmp_path / "in.csv", encoding=told)
+        read_table(tmp_path / "in.csv", encoding=encoding)
     assert "ü" not in str(refused.value)
 
 
 def test_a_decimal_comma_that_is_told(tmp_path: Path) -> None:
     path = put(tmp_path, GERMAN, "cp1252")
-    said = {"encoding": "cp1252", "decimal": ",", "thousands": ".", "delimiter": ";"}
-    table = quietly(path, quasi=["Größe", "Alter", "Einkommen"], **said)
+    options = {"encoding": "cp1252", "decimal": ",", "thousands": ".", "delimiter": ";"}
+    table = quietly(path, quasi=["Größe", "Alter", "Einkommen"], **options)
     assert table.to_pylist() == [
         {"Größe": 1.84, "Alter": 31, "Einkommen": 1200.5},
         {"Größe": 1.79, "Alter": 32, "Einkommen": 900.0},
     ]
     assert [groups_digits(field) for field in table.schema] == [False, False, True]
-    assert dialect_of(table).options == {**said, "line_end": "crlf"}
+    assert dialect_of(table).options == {**options, "line_end": "crlf"}
     assert quietly(path, quasi=["Einkommen"], encoding="cp1252", thousands=".").column(
         "Einkommen"
     ).to_pylist() == [1200.5, 900.0]
@@ -214,8 +218,8 @@ def test_numbers_come_back_equal(tmp_path: Path, decimal: str, thousands: str) -
     table = pa.table({"real": numbers, "whole": wholes, "year": [2024] * 10}, schema=schema)
     options = {"decimal": decimal, "thousands": thousands, "delimiter": ";"}
     write_table(table, tmp_path / "out.csv", **options)
-    found = quietly(tmp_path / "out.csv", quasi=["real", "whole", "year"], **options)
-    assert found.to_pydict() == table.to_pydict()
+    result = quietly(tmp_path / "out.csv", quasi=["real", "whole", "year"], **options)
+    assert result.to_pydict() == table.to_pydict()
     text = (tmp_path / "out.csv").read_text()
     if thousands:
         assert f"123{thousands}456{thousands}789{thousands}012" in text
@@ -280,7 +284,7 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "says"),
+    ("text", "options", "says"),
     [
         (
             "a;b\n1,200;x\n900;y\n",
@@ -315,13 +319,13 @@ def test_commas_here_and_points_there(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_and_dates_that_are_refused(
-    tmp_path: Path, text: str, said: dict[str, Any], says: str
+    tmp_path: Path, text: str, options: dict[str, Any], says: str
 ) -> None:
     path = put(tmp_path, text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(ma.InputError, match=says) as refused:
-            read_table(path, quasi=["a"], **said)
+            read_table(path, quasi=["a"], **options)
     assert not any(
         value in str(refused.value) for value in ("1,200", "3.14", "3,14", "1.5", "red", "31.")
     )
@@ -331,8 +335,8 @@ def test_categories_with_commas_stay_to_the_letter(tmp_path: Path) -> None:
     from microagg.table.kind_parameters import column_settings
 
     path = put(tmp_path, "a;b;c\n1,50;1,5;A\n2,50;x;B\n")
-    asked = column_settings(nominal=["a"])
-    table = quietly(path, quasi=["a"], settings=asked, decimal=",")
+    settings = column_settings(nominal=["a"])
+    table = quietly(path, quasi=["a"], settings=settings, decimal=",")
     assert table.column("a").to_pylist() == ["1,50", "2,50"]
     assert table.column("b").to_pylist() == ["1,5", "x"]
     write_table(table, tmp_path / "out.csv", **dialect_of(table).options)
@@ -452,7 +456,7 @@ def test_a_letter_that_the_encoding_lacks(tmp_path: Path) -> None:
             seed=1,
             writing={"encoding": "cp1252"},
         )
-    assert [each.name for each in tmp_path.iterdir()] == ["in.csv"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.csv"]
 
 
 def test_a_long_cell_and_line_ends(tmp_path: Path) -> None:
@@ -534,7 +538,7 @@ def test_spelling_by_a_quick_look_and_by_the_patterns(monkeypatch: pytest.Monkey
             for dialect in dialects
         ]
         signs = [dialect_module.signs_of(column, ColumnSettings()) for column in columns]
-        return [(each.column.to_pylist(), each.grouped, each.wrong) for each in spelled] + signs
+        return [(entry.column.to_pylist(), entry.grouped, entry.wrong) for entry in spelled] + signs
 
     quick = outcomes()
     for module in (locale_columns, dialect_module):

@@ -146,8 +146,8 @@ def test_assessing_against_an_original_without_a_header(tmp_path: Path) -> None:
     anonymize_file(
         source, target, 3, quasi=["1", "2"], seed=1, keep_order=True, reading={"header": False}
     )
-    found = assess_files(source, target, quasi=["1", "2"], k=3, reading={"header": False})
-    assert found.smallest_class >= 3
+    result = assess_files(source, target, quasi=["1", "2"], k=3, reading={"header": False})
+    assert result.smallest_class >= 3
 
 
 HEADERS_AFTER_ALL = {

@@ -46,8 +46,8 @@ def random_pair(seed: int) -> Pair:
 
 
 def _released(rng: np.random.Generator, original: np.ndarray) -> np.ndarray:
-    """What a release may look like: group means (mostly), other records' values, noise, rounded, as
-    it was.
+    """Return a possible release: group means (mostly), other records' values, noise, rounded, as it
+    was.
     """
     n = len(original)
     what = rng.integers(0, 8)
@@ -163,14 +163,14 @@ def columns_of(pair: Pair) -> list[tuple[str, list[float], list[float]]]:
     """Name, values before and values after of each column; an unchanged constant column is exactly
     unchanged.
     """
-    found = []
+    columns = []
     for name, x, y in zip(
         pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True
     ):
         if is_constant(x):
             y = [x[0] if abs(b - x[0]) <= rounding(x, [1.0] * len(x)) else b for b in y]
-        found.append((name, x, y))
-    return found
+        columns.append((name, x, y))
+    return columns
 
 
 def standardised(pair: Pair) -> tuple[list[list[float]], list[list[float]]]:

@@ -1,5 +1,5 @@
-"""What all measures promise, on hard tables: finite, within the declared range, the right end where
-nothing changed.
+"""Properties of all measures, on hard tables: finite, within the declared range, the right end
+where nothing changed.
 
 They are found in the registry, so a new one is held to this the day it is registered.
 """
@@ -40,8 +40,8 @@ def test_hard_tables(seed: int) -> None:
     before = pair.original.copy()
     for measure in MEASURES:
         nothing_lost = 0.0 if measure.lower_is_better else measure.highest
-        found = checked(measure, unchanged)
-        assert found == nothing_lost or measure.of == "release", (
+        figure = checked(measure, unchanged)
+        assert figure == nothing_lost or measure.of == "release", (
             f"{measure.name} must see that nothing was lost"
         )
         checked(measure, collapsed(pair))
@@ -73,9 +73,9 @@ def test_risks_on_hard_tables(seed: int) -> None:
     whole = replace(pair, kept={"town": np.arange(len(pair.original)) % 3}, k=2)
     for released in (whole, identical(whole), collapsed(whole)):
         before = released.original.copy(), released.released.copy()
-        found = assess_pair(released, [measure.name for measure in measures("risk")])
-        assert [measure for measure, _ in found] == list(measures("risk")), "one was left out"
-        for measure, figure in found:
+        figures = assess_pair(released, [measure.name for measure in measures("risk")])
+        assert [measure for measure, _ in figures] == list(measures("risk")), "one was left out"
+        for measure, figure in figures:
             checked_figure(measure, figure)
         assert np.array_equal(released.original, before[0])
         assert np.array_equal(released.released, before[1])

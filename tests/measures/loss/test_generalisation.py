@@ -37,10 +37,10 @@ def test_discernibility(seed):
     agrees(DISCERNIBILITY.compute(pair), 100.0 * sum(sizes) / n**2, {})
     assert DISCERNIBILITY.compute(pair).details == {"sum of charges": sum(sizes)}
     charged = [n if size < 3 else size for size in sizes]
-    asked = DISCERNIBILITY.compute(replace(pair, k=3))
-    agrees(asked, 100.0 * sum(charged) / n**2, {})
+    figure = DISCERNIBILITY.compute(replace(pair, k=3))
+    agrees(figure, 100.0 * sum(charged) / n**2, {})
     classes = len({tuple(row) for row in (pair.released + 0.0).tolist()})
-    assert asked.details["mean class size over k"] == pytest.approx(n / classes / 3)
+    assert figure.details["mean class size over k"] == pytest.approx(n / classes / 3)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -60,7 +60,7 @@ def test_granularity(seed):
 def test_entropy(seed):
     pair = random_pair(seed)
     w = weights_of(pair)
-    columns, missing, there = {}, 0.0, 0.0
+    columns, missing, total = {}, 0.0, 0.0
     for name, x, y in zip(
         pair.names, pair.original.T.tolist(), pair.released.T.tolist(), strict=True
     ):
@@ -73,9 +73,9 @@ def test_entropy(seed):
         whole = [-math.log2(of_x[a] / math.fsum(w)) for a in x]
         columns[name] = 100.0 * average(charges, w) / average(whole, w) if len(of_x) > 1 else 0.0
         missing += average(charges, w) if len(of_x) > 1 else 0.0
-        there += average(whole, w) if len(of_x) > 1 else 0.0
+        total += average(whole, w) if len(of_x) > 1 else 0.0
     figure = ENTROPY.compute(pair)
-    agrees(figure, 100.0 * missing / there if there else 0.0, columns)
+    agrees(figure, 100.0 * missing / total if total else 0.0, columns)
     assert figure.details["bits a record"] == pytest.approx(missing, abs=1e-9)
 
 

@@ -64,8 +64,8 @@ def test_extremes(weighted: bool) -> None:
 
 def test_two_values_collapsed_come_to_the_stated_end() -> None:
     table = np.repeat([[0.0], [1.0]], 50_000, axis=0)
-    found = IL1S_PERCENT.compute(collapsed(Pair(table, table, ("a",))))
-    assert found.value == pytest.approx(100.0 / math.sqrt(2.0), rel=1e-4)
+    figure = IL1S_PERCENT.compute(collapsed(Pair(table, table, ("a",))))
+    assert figure.value == pytest.approx(100.0 / math.sqrt(2.0), rel=1e-4)
 
 
 def test_weights_count_records() -> None:

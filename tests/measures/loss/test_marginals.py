@@ -32,19 +32,19 @@ def share_up_to(value: float, values: list[float], weights: list[float]) -> floa
 
 def slow_ks(x: list[float], y: list[float], weights: list[float]) -> float:
     """|F - F'| at all values that are followed by a gap which is more than rounding."""
-    pooled, found = sorted(x + y), [0.0]
+    pooled, differences = sorted(x + y), [0.0]
     for value, following in itertools.pairwise(pooled):
         if following - value > rounding(x, weights):
-            found.append(abs(share_up_to(value, x, weights) - share_up_to(value, y, weights)))
-    return max(found)
+            differences.append(abs(share_up_to(value, x, weights) - share_up_to(value, y, weights)))
+    return max(differences)
 
 
 def slow_wasserstein(x: list[float], y: list[float], weights: list[float]) -> float:
-    pooled, found = sorted(x + y), []
+    pooled, terms = sorted(x + y), []
     for value, following in itertools.pairwise(pooled):
         height = abs(share_up_to(value, x, weights) - share_up_to(value, y, weights))
-        found.append(height * (following - value))
-    return math.fsum(found) / deviation(x, weights)
+        terms.append(height * (following - value))
+    return math.fsum(terms) / deviation(x, weights)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

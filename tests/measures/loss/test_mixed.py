@@ -78,16 +78,16 @@ def test_loss_follows_the_transcription(scale: str, seed: int) -> None:
     if seed % 2:
         coarse = [replace(variable, coarse=j == 0) for j, variable in enumerate(after.variables)]
         after = Cells(tuple(coarse), after.values, after.atoms)
-    found = loss_of_release(space, before, after, labels)
+    loss = loss_of_release(space, before, after, labels)
     expected, by_column = slow_loss(before, after, labels.tolist(), scale, importance)
-    assert (found["IL"], found["SSE"], found["IL_within"]) == pytest.approx(expected, rel=1e-10)
-    assert found["IL"] >= found["IL_within"] * (1 - 1e-12)
+    assert (loss["IL"], loss["SSE"], loss["IL_within"]) == pytest.approx(expected, rel=1e-10)
+    assert loss["IL"] >= loss["IL_within"] * (1 - 1e-12)
     assert list(loss_by_column(space, before, after, labels).values()) == pytest.approx(
         by_column, rel=1e-10
     )
     by_record = space.record_errors(before, after, labels)
     assert by_record.shape == (30,)
-    assert by_record.sum() == pytest.approx(found["SSE"], rel=1e-10)
+    assert by_record.sum() == pytest.approx(loss["SSE"], rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -113,8 +113,8 @@ def test_errors_of_records_follow_the_transcription(seed: int) -> None:
         if j % 2 == 0:
             moved = np.array([points[labels == label].mean(axis=0) for label in labels])
         expected += np.square(points - moved).sum(axis=1)
-    found = Space.fit(before).record_errors(before, after, labels)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    errors = Space.fit(before).record_errors(before, after, labels)
+    np.testing.assert_allclose(errors, expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -138,14 +138,12 @@ def test_plain_cells_have_the_digits_of_loss_between(scale: str) -> None:
     means = np.array([values[labels == group].mean(axis=0) for group in range(8)])[labels].round(1)
     before, after = Cells.plain(values, "xyz"), Cells.plain(means, "xyz")
     space = Space.fit(before, scale)
-    found = loss_of_release(space, before, after, labels)
+    loss = loss_of_release(space, before, after, labels)
     points = space.points(values)
-    assert found["IL_within"] == loss_of_partition(points, labels)["IL"]
-    del found["IL_within"]
-    assert found == loss_between(points, space.points(means))
-    assert space.column_errors(before, after, labels).sum() == pytest.approx(
-        found["SSE"], rel=1e-12
-    )
+    assert loss["IL_within"] == loss_of_partition(points, labels)["IL"]
+    del loss["IL_within"]
+    assert loss == loss_between(points, space.points(means))
+    assert space.column_errors(before, after, labels).sum() == pytest.approx(loss["SSE"], rel=1e-12)
 
 
 def test_a_changed_cell_counts_its_squared_distance() -> None:
@@ -153,10 +151,10 @@ def test_a_changed_cell_counts_its_squared_distance() -> None:
     before = Cells((variable,), np.array([[0.0], [0.0], [0.0], [1.0]]))
     after = Cells((variable,), np.array([[0.0], [0.0], [1.0], [1.0]]))
     labels = np.array([0, 0, 1, 1], np.int32)
-    found = loss_of_release(Space.fit(before, "minmax"), before, after, labels)
-    assert found["SSE"] == 1.0
-    assert found["IL"] == pytest.approx(100 * 1.0 / 0.75)  # the variation is n (1 - Σp²) / 2
-    assert found["IL_within"] == pytest.approx(100 * 0.5 / 0.75)
+    loss = loss_of_release(Space.fit(before, "minmax"), before, after, labels)
+    assert loss["SSE"] == 1.0
+    assert loss["IL"] == pytest.approx(100 * 1.0 / 0.75)  # the variation is n (1 - Σp²) / 2
+    assert loss["IL_within"] == pytest.approx(100 * 0.5 / 0.75)
 
 
 def test_one_record_for_all_loses_all_and_no_more() -> None:

@@ -79,12 +79,12 @@ def test_cells_unchanged(seed: int) -> None:
 def bins(values: list[float]) -> list[float]:
     """The deciles that have a larger value above them."""
     ascending = sorted(values)
-    found = (
+    deciles = (
         [ascending[math.ceil(len(ascending) * q / 10) - 1] for q in range(1, 10)]
         if ascending
         else []
     )
-    return sorted({decile for decile in found if decile < ascending[-1]})
+    return sorted({decile for decile in deciles if decile < ascending[-1]})
 
 
 def slot(word: Any, deciles: list[float], values: list[float]) -> Any:
@@ -164,7 +164,7 @@ def slow_association(
     ]
     if not rows:
         return 0.0
-    one, other, w = (list(each) for each in zip(*rows, strict=True))
+    one, other, w = (list(column) for column in zip(*rows, strict=True))
     total = math.fsum(w)
     if numbers[0] is None and numbers[1] is None:
         few = min(len(set(one)), len(set(other)))
@@ -204,18 +204,18 @@ def slow_association(
 def test_associations(seed: int) -> None:
     pair = some_pair(seed)
     weights, columns = weights_of(pair), columns_in_words(pair)
-    found: dict[str, list[float]] = {}
+    by_column: dict[str, list[float]] = {}
     changed = []
     for (v, x, x2), (u, y, y2) in itertools.combinations(columns, 2):
         change = abs(
             slow_association((v, x2), (u, y2), weights) - slow_association((v, x), (u, y), weights)
         )
         changed.append(change)
-        found.setdefault(v.name, []).append(change)
-        found.setdefault(u.name, []).append(change)
+        by_column.setdefault(v.name, []).append(change)
+        by_column.setdefault(u.name, []).append(change)
     figure = ASSOCIATIONS.compute(pair)
     assert figure.columns == pytest.approx(
-        {name: math.fsum(c) / len(c) for name, c in found.items()}, abs=1e-6
+        {name: math.fsum(c) / len(c) for name, c in by_column.items()}, abs=1e-6
     )
     assert figure.value == pytest.approx(
         math.fsum(changed) / len(changed) if changed else 0.0, abs=1e-6

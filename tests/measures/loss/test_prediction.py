@@ -61,15 +61,15 @@ def slow_r2(pair: Pair, columns: Columns) -> list[float]:
     tried = [i for i in range(len(w)) if is_tried(i)]
     if not fitted:
         return [0.0] * d
-    own = [w[i] for i in fitted]
+    fitted_weights = [w[i] for i in fitted]
     known = [[Fraction(column[i]) for i in fitted] for column in columns]
-    centre = [exact_average(column, own) for column in known]
+    centre = [exact_average(column, fitted_weights) for column in known]
     table = columns_of(pair)
-    found = []
+    scores = []
 
     def product(a: int, b: int) -> Fraction:
         terms = [(x - centre[a]) * (y - centre[b]) for x, y in zip(known[a], known[b], strict=True)]
-        return exact_average(terms, own)
+        return exact_average(terms, fitted_weights)
 
     for target in range(d):
         others = [j for j in range(d) if j != target]
@@ -87,8 +87,8 @@ def slow_r2(pair: Pair, columns: Columns) -> list[float]:
         total = average([(x - middle) ** 2 for x in values], trial)
         x = table[target][1]
         limit = rounding(x, w) / deviation(x, w)
-        found.append(max(0.0, 1.0 - average(errors, trial) / total) if total > limit**2 else 0.0)
-    return found
+        scores.append(max(0.0, 1.0 - average(errors, trial) / total) if total > limit**2 else 0.0)
+    return scores
 
 
 def slow_right(pair: Pair, columns: Columns, codes: list[int]) -> tuple[float, float]:
@@ -96,9 +96,12 @@ def slow_right(pair: Pair, columns: Columns, codes: list[int]) -> tuple[float, f
     before, w, d = standardised(pair)[0], weights_of(pair), len(pair.names)
     fitted = [i for i in range(len(w)) if not is_tried(i)]
     tried = [i for i in range(len(w)) if is_tried(i)]
-    own = [w[i] for i in fitted]
+    fitted_weights = [w[i] for i in fitted]
     classes = sorted({codes[i] for i in fitted})
-    share = {c: math.fsum(w[i] for i in fitted if codes[i] == c) / math.fsum(own) for c in classes}
+    share = {
+        c: math.fsum(w[i] for i in fitted if codes[i] == c) / math.fsum(fitted_weights)
+        for c in classes
+    }
     middle = {}
     for c in classes:
         members = [i for i in fitted if codes[i] == c]
@@ -109,7 +112,7 @@ def slow_right(pair: Pair, columns: Columns, codes: list[int]) -> tuple[float, f
     apart = [[Fraction(columns[j][i]) - middle[codes[i]][j] for i in fitted] for j in range(d)]
     within = [
         [
-            exact_average([x * y for x, y in zip(apart[a], apart[b], strict=True)], own)
+            exact_average([x * y for x, y in zip(apart[a], apart[b], strict=True)], fitted_weights)
             + (RIDGE if a == b else 0)
             for b in range(d)
         ]

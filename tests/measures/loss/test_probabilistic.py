@@ -71,38 +71,38 @@ class Slow:
 
 
 def slow_means(slow: Slow) -> Losses:
-    found: Losses = {}
+    losses: Losses = {}
     for j, name in enumerate(slow.names):
         moved = average(slow.after[j], slow.weights) - average(slow.before[j], slow.weights)
         variance = slow.moment(slow.before, j, j, 2, 0) / slow.size
-        found[name,] = [slow.percent(moved, variance, slow.rounding[j])]
-    return found
+        losses[name,] = [slow.percent(moved, variance, slow.rounding[j])]
+    return losses
 
 
 def slow_variances(slow: Slow) -> Losses:
-    found: Losses = {}
+    losses: Losses = {}
     for j, name in enumerate(slow.names):
         second = slow.moment(slow.before, j, j, 2, 0)
         moved = slow.moment(slow.after, j, j, 2, 0) - second
         variance = (slow.moment(slow.before, j, j, 4, 0) - second**2) / slow.size
-        found[name,] = [slow.percent(moved, variance, 2.0 * slow.rounding[j])]
-    return found
+        losses[name,] = [slow.percent(moved, variance, 2.0 * slow.rounding[j])]
+    return losses
 
 
 def slow_covariances(slow: Slow) -> Losses:
-    found: Losses = {}
+    losses: Losses = {}
     for i, first in enumerate(slow.names):
         for j in range(i + 1, len(slow.names)):
             both = slow.moment(slow.before, i, j, 1, 1)
             moved = slow.moment(slow.after, i, j, 1, 1) - both
             variance = (slow.moment(slow.before, i, j, 2, 2) - both**2) / slow.size
             limit = slow.rounding[i] + slow.rounding[j]
-            found[first, slow.names[j]] = [slow.percent(moved, variance, limit)]
-    return found
+            losses[first, slow.names[j]] = [slow.percent(moved, variance, limit)]
+    return losses
 
 
 def slow_correlations(slow: Slow) -> Losses:
-    found: Losses = {}
+    losses: Losses = {}
 
     def width(columns: list[list[float]], j: int) -> float:
         return math.sqrt(slow.moment(columns, j, j, 2, 0))
@@ -115,7 +115,7 @@ def slow_correlations(slow: Slow) -> Losses:
             if slow.constant[i] or slow.constant[j]:
                 continue
             if any(width(slow.after, c) <= slow.rounding[c] for c in (i, j)):
-                found[first, slow.names[j]] = [100.0]
+                losses[first, slow.names[j]] = [100.0]
                 continue
             m = {(r, s): slow.moment(slow.before, i, j, r, s) for r in range(5) for s in range(5)}
             rho = correlation(slow.before, i, j)
@@ -131,8 +131,8 @@ def slow_correlations(slow: Slow) -> Losses:
             variance -= rho * (m[3, 1] / m[2, 0] + m[1, 3] / m[0, 2]) / scale
             moved = correlation(slow.after, i, j) - rho
             limit = slow.rounding[i] + slow.rounding[j]
-            found[first, slow.names[j]] = [slow.percent(moved, variance / slow.size, limit)]
-    return found
+            losses[first, slow.names[j]] = [slow.percent(moved, variance / slow.size, limit)]
+    return losses
 
 
 def slow_quantile(values: list[float], weights: list[float], q: float) -> float:
@@ -145,24 +145,25 @@ def slow_quantile(values: list[float], weights: list[float], q: float) -> float:
 
 
 def slow_quantiles(slow: Slow) -> Losses:
-    found: Losses = {}
+    losses: Losses = {}
     for j, name in enumerate(slow.names):
-        found[name,] = []
+        losses[name,] = []
         x, w = slow.before[j], slow.weights
         spread = (slow_quantile(x, w, 0.75) - slow_quantile(x, w, 0.25)) / 1.34
         h = 0.9 * (min(1.0, spread) if spread > 1e-9 else 1.0) * slow.size ** (-1.0 / 5.0)
         for percent in range(5, 100, 5):
             q = percent / 100.0
-            at = slow_quantile(x, w, q)
+            quantile = slow_quantile(x, w, q)
             variance = 0.0
             if not slow.constant[j]:
                 kernel = [
-                    math.exp(-(((a - at) / h) ** 2) / 2.0) / math.sqrt(2.0 * math.pi) for a in x
+                    math.exp(-(((a - quantile) / h) ** 2) / 2.0) / math.sqrt(2.0 * math.pi)
+                    for a in x
                 ]
                 variance = q * (1.0 - q) / (slow.size * (average(kernel, w) / h) ** 2)
-            moved = slow_quantile(slow.after[j], w, q) - at
-            found[name,].append(slow.percent(moved, variance, slow.rounding[j]))
-    return found
+            moved = slow_quantile(slow.after[j], w, q) - quantile
+            losses[name,].append(slow.percent(moved, variance, slow.rounding[j]))
+    return losses
 
 
 TRANSCRIPTIONS = (slow_means, slow_variances, slow_covariances, slow_correlations, slow_quantiles)
@@ -184,13 +185,17 @@ def test_equals_the_transcription(
     pair = random_pair(seed)
     losses = transcription(Slow(pair))
     columns = {
-        name: mean_or_nothing([x for names, own in losses.items() if name in names for x in own])
+        name: mean_or_nothing(
+            [x for names, values in losses.items() if name in names for x in values]
+        )
         for name in pair.names
     }
     figure = measure.compute(pair)
-    agrees(figure, mean_or_nothing([x for own in losses.values() for x in own]), columns, 1e-6)
+    agrees(
+        figure, mean_or_nothing([x for values in losses.values() for x in values]), columns, 1e-6
+    )
     assert 0.0 <= figure.value <= 100.0
-    largest = max((mean_or_nothing(own) for own in losses.values()), default=0.0)
+    largest = max((mean_or_nothing(values) for values in losses.values()), default=0.0)
     assert figure.details["largest"] == pytest.approx(largest, abs=1e-4)
 
 
@@ -198,16 +203,16 @@ def test_equals_the_transcription(
 def test_extremes(weighted: bool) -> None:
     pair = related_pair(2000, weighted)
     assert [measure.compute(identical(pair)).value for measure in ALL] == [0.0] * 5
-    found = {measure.name: measure.compute(collapsed(pair)) for measure in ALL}
-    assert found["pil-means"].value == 0.0
-    assert found["pil-variances"].columns == pytest.approx(
+    figures = {measure.name: measure.compute(collapsed(pair)) for measure in ALL}
+    assert figures["pil-means"].value == 0.0
+    assert figures["pil-variances"].columns == pytest.approx(
         {"a": 100.0, "b": 100.0, "c": 100.0, "d": 0.0}
     )
-    assert found["pil-covariances"].details["largest"] == pytest.approx(100.0)
-    assert found["pil-covariances"].columns["d"] == 0.0
-    assert found["pil-correlations"].value == 100.0
+    assert figures["pil-covariances"].details["largest"] == pytest.approx(100.0)
+    assert figures["pil-covariances"].columns["d"] == 0.0
+    assert figures["pil-correlations"].value == 100.0
     # close to the mean a quantile is where it was, so the very end is not reached
-    assert all(94.0 < found["pil-quantiles"].columns[name] <= 100.0 for name in "abc")
+    assert all(94.0 < figures["pil-quantiles"].columns[name] <= 100.0 for name in "abc")
 
 
 def test_what_is_moved_far_away_loses_all() -> None:

@@ -25,13 +25,13 @@ def slow_terms(pair: Pair) -> list[list[float]]:
     1.
     """
     before, after = standardised(pair)
-    columns = [found for x, y in zip(before, after, strict=True) if (found := unit(x + y, pair))]
+    columns = [scaled for x, y in zip(before, after, strict=True) if (scaled := unit(x + y, pair))]
     products = [
         [a * b for a, b in zip(columns[i], columns[j], strict=True)]
         for j in range(len(columns))
         for i in range(j + 1)
     ]
-    return columns + [found for product in products if (found := unit(product, pair))]
+    return columns + [scaled for product in products if (scaled := unit(product, pair))]
 
 
 def unit(values: list[float], pair: Pair) -> list[float]:
@@ -127,14 +127,14 @@ def test_means_are_not_enough():
 def test_worse_with_larger_groups():
     table = related_pair(600).original
     order = np.argsort(table[:, 0])
-    found = []
+    values = []
     for k in (3, 30, 200):
         released = table.copy()
         for start in range(0, 600, k):
             released[order[start : start + k]] = table[order[start : start + k]].mean(axis=0)
-        found.append(PMSE.compute(Pair(table, released, ("a", "b", "c", "d"))).value)
-    assert found == sorted(found)
-    assert found[0] < 0.5 * found[-1]
+        values.append(PMSE.compute(Pair(table, released, ("a", "b", "c", "d"))).value)
+    assert values == sorted(values)
+    assert values[0] < 0.5 * values[-1]
 
 
 def test_any_matrix_can_be_handed_in():

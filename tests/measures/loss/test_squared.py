@@ -71,9 +71,9 @@ def test_extremes(scale: str, weighted: bool) -> None:
     pair = related_pair(weighted=weighted)
     sums, percents = FORMS[scale]
     assert sums.compute(identical(pair)).value == percents.compute(identical(pair)).value == 0.0
-    found = percents.compute(collapsed(pair))
-    assert found.value == pytest.approx(100.0)
-    assert found.columns == pytest.approx({"a": 100.0, "b": 100.0, "c": 100.0, "d": 0.0})
+    figure = percents.compute(collapsed(pair))
+    assert figure.value == pytest.approx(100.0)
+    assert figure.columns == pytest.approx({"a": 100.0, "b": 100.0, "c": 100.0, "d": 0.0})
 
 
 def test_il_is_what_a_release_states_of_itself() -> None:

@@ -18,7 +18,7 @@ def slow_sse(points: np.ndarray, labels: list[int]) -> float:
     """Squared distances to the means of groups, added up without rounding."""
     terms: list[float] = []
     for label in set(labels):
-        members = [i for i, own in enumerate(labels) if own == label]
+        members = [i for i, other in enumerate(labels) if other == label]
         for j in range(points.shape[1]):
             mean = math.fsum(points[members, j]) / len(members)
             terms.extend((points[i, j] - mean) ** 2 for i in members)
@@ -33,12 +33,12 @@ def test_loss_equals_the_transcription(seed: int) -> None:
     labels = rng.integers(0, max(1, n // 3), n)
     numbered = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sse, sst = slow_sse(points, labels.tolist()), slow_sse(points, [0] * n)
-    found = loss_of_partition(points, numbered)
-    assert found["SSE"] == pytest.approx(sse, rel=1e-12)
-    assert found["IL"] == pytest.approx(100.0 * sse / sst, rel=1e-12)
-    assert ma.information_loss(points, labels) == found["IL"]
-    assert ma.information_loss(points.tolist(), (labels * 7 + 3).tolist()) == found["IL"]
-    assert ma.information_loss(np.asfortranarray(points), labels.astype(np.uint8)) == found["IL"]
+    loss = loss_of_partition(points, numbered)
+    assert loss["SSE"] == pytest.approx(sse, rel=1e-12)
+    assert loss["IL"] == pytest.approx(100.0 * sse / sst, rel=1e-12)
+    assert ma.information_loss(points, labels) == loss["IL"]
+    assert ma.information_loss(points.tolist(), (labels * 7 + 3).tolist()) == loss["IL"]
+    assert ma.information_loss(np.asfortranarray(points), labels.astype(np.uint8)) == loss["IL"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -46,9 +46,9 @@ def test_loss_between_tables(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points, released = rng.normal(size=(30, 3)), rng.normal(size=(30, 3))
     sse = math.fsum(((points - released) ** 2).ravel())
-    found = loss_between(points, released)
-    assert found["SSE"] == pytest.approx(sse, rel=1e-13)
-    assert found["IL"] == pytest.approx(100.0 * sse / slow_sse(points, [0] * 30), rel=1e-13)
+    loss = loss_between(points, released)
+    assert loss["SSE"] == pytest.approx(sse, rel=1e-13)
+    assert loss["IL"] == pytest.approx(100.0 * sse / slow_sse(points, [0] * 30), rel=1e-13)
 
 
 def test_the_ends_of_the_range() -> None:

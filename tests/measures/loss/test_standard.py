@@ -25,21 +25,21 @@ def test_equals_the_transcription(seed: int) -> None:
     pair = random_pair(seed)
     w = weights_of(pair)
     before, after = standardised(pair)
-    found = standardise(pair)
-    assert found.before == pytest.approx(np.array(before), rel=1e-6, abs=1e-6)
-    assert found.after == pytest.approx(np.array(after), rel=1e-6, abs=1e-6)
-    assert found.size == pytest.approx(size_of(w))
-    assert found.shares == pytest.approx(np.array(w) / sum(w))
-    assert found.constant.tolist() == [is_constant(x) for _, x, _ in columns_of(pair)]
+    result = standardise(pair)
+    assert result.before == pytest.approx(np.array(before), rel=1e-6, abs=1e-6)
+    assert result.after == pytest.approx(np.array(after), rel=1e-6, abs=1e-6)
+    assert result.size == pytest.approx(size_of(w))
+    assert result.shares == pytest.approx(np.array(w) / sum(w))
+    assert result.constant.tolist() == [is_constant(x) for _, x, _ in columns_of(pair)]
     limits = [rounding(x, w) / deviation(x, w) for _, x, _ in columns_of(pair)]
-    assert found.rounding == pytest.approx(np.array(limits))
+    assert result.rounding == pytest.approx(np.array(limits))
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e99])
 def test_numbers_whose_squares_leave_the_range(size: float) -> None:
     table = np.array([[0.0], [2.0], [1.0], [1.0]]) * size
-    found = standardise(Pair(table, table, ("a",)))
-    assert found.before[0] == pytest.approx(np.array([-(2.0**0.5), 2.0**0.5, 0.0, 0.0]))
+    result = standardise(Pair(table, table, ("a",)))
+    assert result.before[0] == pytest.approx(np.array([-(2.0**0.5), 2.0**0.5, 0.0, 0.0]))
 
 
 def test_the_input_is_left_alone() -> None:

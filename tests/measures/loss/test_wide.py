@@ -40,12 +40,12 @@ def test_both_ways_agree(
     seed: int, module: object, compute: Callable[[Pair], Figure], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = wide_pair(seed)
-    found = compute(pair)
+    figure = compute(pair)
     monkeypatch.setattr(module, "WIDE", 1000)
     expected = compute(replace(pair))  # without what the first one has worked out
-    assert found.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6)
-    assert found.details == pytest.approx(expected.details, rel=1e-6, abs=1e-6)
-    assert found.columns == pytest.approx(expected.columns, rel=1e-5, abs=1e-5)
+    assert figure.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6)
+    assert figure.details == pytest.approx(expected.details, rel=1e-6, abs=1e-6)
+    assert figure.columns == pytest.approx(expected.columns, rel=1e-5, abs=1e-5)
 
 
 def test_products_of_few_records_are_those_of_a_plain_loop() -> None:

@@ -48,8 +48,8 @@ def write_releases(folder: Path, releases: int = RELEASES) -> dict[str, Any]:
         }
         pair = Pair(original, released, names, confidential={**numeric, "disease": codes})
         measures = {"distinct l": DISTINCT_L, "entropy l": ENTROPY_L, "t": T_CLOSENESS}
-        found = {name: dict(measure.compute(pair).columns) for name, measure in measures.items()}
-        figures[path.name] = {"k": SMALLEST_CLASS.compute(pair).value, **found}
+        values = {name: dict(measure.compute(pair).columns) for name, measure in measures.items()}
+        figures[path.name] = {"k": SMALLEST_CLASS.compute(pair).value, **values}
     return figures
 
 
@@ -106,40 +106,40 @@ def answer_with_pycanon(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.glob("*.csv")):
         table = pd.read_csv(path, float_precision="round_trip")
         quasi = [name for name in table.columns if name not in SENSITIVE]
-        each = {
+        functions = {
             "distinct l": anonymity.l_diversity,
             "entropy l": anonymity.entropy_l_diversity,
             "t": anonymity.t_closeness,
         }
-        found = {
+        values = {
             what: {name: float(ask(table, quasi, [name])) for name in SENSITIVE}
-            for what, ask in each.items()
+            for what, ask in functions.items()
         }
-        figures[path.name] = {"k": float(anonymity.k_anonymity(table, quasi)), **found}
+        figures[path.name] = {"k": float(anonymity.k_anonymity(table, quasi)), **values}
     return figures
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """Where the two disagree, in words; nothing if they do not."""
-    found = [] if ours.keys() == theirs.keys() else ["not the same releases"]
+    problems = [] if ours.keys() == theirs.keys() else ["not the same releases"]
     for release in ours.keys() & theirs.keys():
         a, b = ours[release], theirs[release]
         if a["k"] != b["k"]:
-            found.append(f"{release}: k is {a['k']}, or {b['k']}")
+            problems.append(f"{release}: k is {a['k']}, or {b['k']}")
         for name in SENSITIVE:
             if a["distinct l"][name] != b["distinct l"][name]:
-                found.append(
+                problems.append(
                     f"{release}, {name}: l is {a['distinct l'][name]}, or {b['distinct l'][name]}"
                 )
             around = {math.floor(a["entropy l"][name] + shift) for shift in (-1e-9, 0.0, 1e-9)}
             if b["entropy l"][name] not in around:
-                found.append(
+                problems.append(
                     f"{release}, {name}: entropy l is {a['entropy l'][name]}, or "
                     f"{b['entropy l'][name]}"
                 )
             if abs(a["t"][name] - b["t"][name]) > 1e-9:
-                found.append(f"{release}, {name}: t is {a['t'][name]}, or {b['t'][name]}")
-    return found
+                problems.append(f"{release}, {name}: t is {a['t'][name]}, or {b['t'][name]}")
+    return problems
 
 
 def compare(interpreter: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -167,7 +167,7 @@ def main() -> None:
         parser.error("name a python that has pycanon")
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = compare(options.interpreter, Path(folder))
-    found = differences(ours, theirs)
+    problems = differences(ours, theirs)
     largest = max(
         abs(a["t"][s] - theirs[name]["t"][s]) for name, a in ours.items() for s in SENSITIVE
     )
@@ -181,8 +181,8 @@ def main() -> None:
             f"  {'k' if what == 'k' else 'distinct l of ' + what}: from {min(values):g} "
             f"to {max(values):g}"
         )
-    print("\n".join(found) if found else "all agree")
-    sys.exit(1 if found else 0)
+    print("\n".join(problems) if problems else "all agree")
+    sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":

@@ -109,11 +109,11 @@ def deviation(values: Sequence[float]) -> float:
 def classes_of(pair: Pair, with_kept: bool = False) -> list[list[int]]:
     """The records of each class, found by comparing rows."""
     kept = [column.tolist() for column in pair.kept.values()] if with_kept else []
-    found: dict[tuple[float, ...], list[int]] = {}
+    classes: dict[tuple[float, ...], list[int]] = {}
     for record, row in enumerate(pair.released.tolist()):
         key = (*(0.0 if x == 0.0 else x for x in row), *(column[record] for column in kept))
-        found.setdefault(key, []).append(record)
-    return list(found.values())
+        classes.setdefault(key, []).append(record)
+    return list(classes.values())
 
 
 def agrees(

@@ -66,28 +66,28 @@ def slow_distances(pair: Pair, x: list[float], nominal: bool) -> list[float]:
     """Between each class and the table: half the sum of differences, or of cumulative ones by the
     longest way.
     """
-    w, found = weights_of(pair), []
+    w, distances = weights_of(pair), []
     table = shares(x, list(range(len(x))), w)
     for group in classes_of(pair):
         differences = [p - q for p, q in zip(shares(x, group, w), table, strict=True)]
         if nominal:
-            found.append(math.fsum(abs(r) for r in differences) / 2.0)
+            distances.append(math.fsum(abs(r) for r in differences) / 2.0)
         else:
             moved = [abs(math.fsum(differences[: i + 1])) for i in range(len(differences))]
-            found.append(math.fsum(moved) / max(len(differences) - 1, 1))
-    return found
+            distances.append(math.fsum(moved) / max(len(differences) - 1, 1))
+    return distances
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_t_closeness(seed):
     pair = random_pair(seed)
     distances = {name: slow_distances(pair, x, nominal) for name, x, nominal in confidential(pair)}
-    columns = {name: max(found) for name, found in distances.items()}
+    columns = {name: max(values) for name, values in distances.items()}
     figure = T_CLOSENESS.compute(pair)
     agrees(figure, max(columns.values()), columns)
-    for name, found in distances.items():
+    for name, values in distances.items():
         assert figure.details[f"mean of {name}"] == pytest.approx(
-            math.fsum(found) / len(found), abs=1e-9
+            math.fsum(values) / len(values), abs=1e-9
         )
 
 
@@ -116,7 +116,7 @@ def test_spread_within(seed):
     }
     totals = [math.fsum(parts) for parts in zip(*spreads.values(), strict=True)]
     figure = SPREAD_WITHIN.compute(pair)
-    agrees(figure, min(totals), {name: min(found) for name, found in spreads.items()}, 1e-6)
+    agrees(figure, min(totals), {name: min(values) for name, values in spreads.items()}, 1e-6)
     assert figure.details["mean over classes"] == pytest.approx(
         math.fsum(totals) / len(totals), abs=1e-6
     )
@@ -166,8 +166,8 @@ def test_the_example_of_li_and_others():
     """
     salary = np.array([3.0, 4, 5, 6, 11, 8, 7, 9, 10])
     classes = np.array([[0.0], [0], [0], [1], [1], [1], [2], [2], [2]])
-    found = T_CLOSENESS.compute(Pair(classes, classes, ("a",), {"salary": salary}))
-    assert found.value == pytest.approx(0.375)
+    figure = T_CLOSENESS.compute(Pair(classes, classes, ("a",), {"salary": salary}))
+    assert figure.value == pytest.approx(0.375)
     assert slow_distances(Pair(classes, classes, ("a",)), salary.tolist(), False)[
         1
     ] == pytest.approx(1.0 / 6.0)
@@ -221,9 +221,9 @@ def test_atoms_count_as_for_the_guarantees(seed):
         assert ENTROPY_L.compute(holed).columns[name] == pytest.approx(least[1])
         apart = [min(promised.distance(plain, group, nominal=nominal), 1) for group in groups]
         assert T_CLOSENESS.compute(holed).columns[name] == pytest.approx(float(max(apart)))
-        told = [i for i in range(n) if atoms[name][i] < 0]
-        places = {i: place for place, i in enumerate(told)}
-        known = [x[i] for i in told]
+        records = [i for i in range(n) if atoms[name][i] < 0]
+        places = {i: position for position, i in enumerate(records)}
+        known = [x[i] for i in records]
         spreads = [
             slow_spread(known, [places[i] for i in group if i in places], nominal)
             if any(i in places for i in group)

@@ -87,10 +87,10 @@ def test_larger_tables_of_every_kind(kind):
     )
     pair = Pair(original, np.ascontiguousarray(released), ("a", "b", "c"))
     for this in (pair, replace(pair, released=original + 0.3 * rng.normal(size=original.shape))):
-        found = two_distances(this)
+        distances = two_distances(this)
         expected = slow_distances(this)
-        assert found[0].tolist() == expected[0]
-        assert found[1].tolist() == expected[1]
+        assert distances[0].tolist() == expected[0]
+        assert distances[1].tolist() == expected[1]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -108,9 +108,9 @@ def test_more_than_one_over_the_weights_and_less_than_one_over_the_records():
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 2000, 5000)
     population = sizes * (1.0 + rng.lognormal(0.0, 3.0, 5000))
-    found = individual_risk(sizes, population)
-    assert (found > 1.0 / population).all()
-    assert (found < 1.0 / sizes).all()
+    risks = individual_risk(sizes, population)
+    assert (risks > 1.0 / population).all()
+    assert (risks < 1.0 / sizes).all()
     assert np.isfinite(individual_risk(np.array([1, 50]), np.array([1e300, 1e300]))).all()
     assert len(individual_risk(np.empty(0, np.int64), np.empty(0))) == 0
 

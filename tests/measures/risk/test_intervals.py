@@ -28,13 +28,13 @@ def in_rank_interval(x: list[float], y: list[float], width: float) -> list[bool]
     n = len(y)
     rank_of = {a: sum(b < a for b in y) + (y.count(a) + 1) / 2 for a in set(y)}
     ranks = [rank_of[a] for a in y]
-    found = []
+    inside = []
     for i in range(n):
         near = [
             y[j] for j in range(n) if abs(ranks[i] - ranks[j]) < width * n / 100.0 or y[j] == y[i]
         ]
-        found.append(min(near) <= x[i] <= max(near))
-    return found
+        inside.append(min(near) <= x[i] <= max(near))
+    return inside
 
 
 def in_deviation_interval(x: list[float], y: list[float], width: float) -> list[bool]:

@@ -106,15 +106,13 @@ def test_means_tie_as_they_do_without_rounding(seed):
     order = np.argsort(table[:, 0], kind="stable") if seed % 2 else rng.permutation(n)
     groups = [sorted(order[i : i + k].tolist()) for i in range(0, n, k)]
     nearest, second = exact_parts([[Fraction(x) for x in row] for row in table.tolist()], groups)
-    found = linked_parts(Pair(table, means_of_groups(table, groups), tuple("abcd"[:d])))
-    assert found[0].tolist() == [float(x) for x in nearest]
-    assert found[1].tolist() == [float(x) for x in second]
+    linked = linked_parts(Pair(table, means_of_groups(table, groups), tuple("abcd"[:d])))
+    assert linked[0].tolist() == [float(x) for x in nearest]
+    assert linked[1].tolist() == [float(x) for x in second]
 
 
 def test_two_records_are_equally_far_from_their_mean():
-    """What was wrong: rounding made one of every two the nearest and the other the second
-    nearest.
-    """
+    """Rounding once made one of every two the nearest and the other the second nearest."""
     rng = np.random.default_rng(5)
     table = rng.normal(size=(400, 3))
     order = np.argsort(table[:, 0], kind="stable").reshape(-1, 2).tolist()
@@ -141,9 +139,9 @@ def test_a_chain_of_ties_ends_where_the_first_does():
 def test_equals_a_look_at_all_pairs(seed):
     pair = random_pair(seed)
     nearest, second = slow_parts(pair)
-    found = linked_parts(pair)
-    assert found[0].tolist() == nearest
-    assert found[1].tolist() == second
+    linked = linked_parts(pair)
+    assert linked[0].tolist() == nearest
+    assert linked[1].tolist() == second
     figure = LINKAGE.compute(pair)
     agrees(figure, percent(nearest, weights_of(pair)))
     assert figure.details["second nearest"] == pytest.approx(
@@ -164,9 +162,9 @@ def test_larger_tables_of_every_kind(seed):
     pair = Pair(original, np.ascontiguousarray(released), ("a", "b", "c"))
     for this in (pair, replace(pair, released=original + 0.3 * rng.normal(size=original.shape))):
         nearest, second = slow_parts(this)
-        found = linked_parts(this)
-        assert found[0].tolist() == nearest
-        assert found[1].tolist() == second
+        linked = linked_parts(this)
+        assert linked[0].tolist() == nearest
+        assert linked[1].tolist() == second
 
 
 @pytest.mark.parametrize("seed", range(0, 100, 7))

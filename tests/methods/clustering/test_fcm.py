@@ -18,7 +18,7 @@ Matrix = list[list[float]]
 
 
 def belonging(x: list[float], centres: Matrix, sharpness: int) -> list[float]:
-    """How much a record belongs to each centre."""
+    """Return how much a record belongs to each centre."""
     distances = []
     for centre in centres:
         total = 0.0
@@ -100,7 +100,13 @@ def oracle(points: np.ndarray, k: int, clusters: int, dice: Dice) -> np.ndarray:
             return
         labels = split([points[record].tolist() for record in records], k, clusters, dice)
         for label in dict.fromkeys(labels):
-            apply([record for record, own in zip(records, labels, strict=True) if own == label])
+            apply(
+                [
+                    record
+                    for record, assigned in zip(records, labels, strict=True)
+                    if assigned == label
+                ]
+            )
 
     apply(list(range(len(points))))
     return plain.labels_from_groups(len(points), groups)

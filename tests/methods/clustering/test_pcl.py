@@ -20,7 +20,7 @@ def costs_to(points: np.ndarray, labels: list[int]) -> np.ndarray:
     """(n, cells): squared distances of the records from the centroids of the cells."""
     cells = range(max(labels) + 1)
     centres = [
-        plain.centroid(points, [i for i, own in enumerate(labels) if own == q]) for q in cells
+        plain.centroid(points, [i for i, label in enumerate(labels) if label == q]) for q in cells
     ]
     return np.array([[plain.squared_distance(x, centre) for centre in centres] for x in points])
 
@@ -38,15 +38,15 @@ def best_assignment(costs: np.ndarray, k: int) -> list[int]:
     # row and column 0 stand for nothing
     u, v, taken = [0.0] * (n + 1), [0.0] * (m + 1), [0] * (m + 1)
     for row in range(1, n + 1):
-        taken[0], at, way = row, 0, [0] * (m + 1)
+        taken[0], current, way = row, 0, [0] * (m + 1)
         least, seen = [math.inf] * (m + 1), [False] * (m + 1)
-        while taken[at] != 0:
-            seen[at], here, delta, following = True, taken[at], math.inf, 0
+        while taken[current] != 0:
+            seen[current], here, delta, following = True, taken[current], math.inf, 0
             for column in range(1, m + 1):
                 if not seen[column]:
                     slack = places[here - 1, column - 1] - u[here] - v[column]
                     if slack < least[column]:
-                        least[column], way[column] = slack, at
+                        least[column], way[column] = slack, current
                     if least[column] < delta:
                         delta, following = least[column], column
             for column in range(m + 1):
@@ -55,10 +55,10 @@ def best_assignment(costs: np.ndarray, k: int) -> list[int]:
                     v[column] -= delta
                 else:
                     least[column] -= delta
-            at = following
-        while at:
-            taken[at] = taken[way[at]]
-            at = way[at]
+            current = following
+        while current:
+            taken[current] = taken[way[current]]
+            current = way[current]
     cell_of = {
         taken[column] - 1: (column - 1) // (2 * k - 1)
         for column in range(1, m + 1)
@@ -73,8 +73,8 @@ def most_saved_on_the_way(costs: np.ndarray, labels: list[int], k: int) -> np.nd
     """
     cells = costs.shape[1]
     length = np.full((cells + 1, cells + 1), math.inf)
-    for i, own in enumerate(labels):
-        length[own, :cells] = np.minimum(length[own, :cells], costs[i] - costs[i, own])
+    for i, label in enumerate(labels):
+        length[label, :cells] = np.minimum(length[label, :cells], costs[i] - costs[i, label])
     for q in range(cells):
         length[cells, q] = 0.0 if labels.count(q) > k else math.inf
         length[q, cells] = 0.0 if labels.count(q) < 2 * k - 1 else math.inf
@@ -91,7 +91,7 @@ def oracle(points: np.ndarray, k: int) -> np.ndarray:
         if better == labels:
             break
         labels = better
-    groups = [[i for i, own in enumerate(labels) if own == q] for q in range(max(labels) + 1)]
+    groups = [[i for i, label in enumerate(labels) if label == q] for q in range(max(labels) + 1)]
     return plain.labels_from_groups(len(points), groups)
 
 
@@ -117,8 +117,8 @@ def test_costs_of_the_cells_bring_the_sizes_about(seed: int) -> None:
     small = 1e-9 * costs.max()
     assert length.diagonal().min() >= -small, "moves in a circle would lower the total"
     prices = -length.min(axis=0)[:-1]
-    for i, own in enumerate(labels):
-        assert costs[i, own] + prices[own] <= (costs[i] + prices).min() + small
+    for i, label in enumerate(labels):
+        assert costs[i, label] + prices[label] <= (costs[i] + prices).min() + small
 
 
 def test_it_never_loses_more_than_mdav() -> None:

@@ -29,14 +29,14 @@ def memberships(x, prototypes):
 def widths_of(points, prototypes):
     """gamma_i of Pal et al. 2005 with K = 1."""
     u = [memberships(x, prototypes) for x in points]
-    found = []
+    widths = []
     for i, v in enumerate(prototypes):
         mass = math.fsum(row[i] ** 2 for row in u)
         spread = math.fsum(
             row[i] ** 2 * plain.squared_distance(x, v) for row, x in zip(u, points, strict=True)
         )
-        found.append(spread / mass if mass > 0.0 else 0.0)
-    return found
+        widths.append(spread / mass if mass > 0.0 else 0.0)
+    return widths
 
 
 def slow_pass(points, weights, prototypes, widths, neighbourhood):
@@ -53,15 +53,18 @@ def slow_pass(points, weights, prototypes, widths, neighbourhood):
                 ) ** 2
             pulls[i] += weight * strength * np.append(x, 1.0)
     if neighbourhood > 0.0:
-        place = [divmod(i, across) for i in range(c)]
+        positions = [divmod(i, across) for i in range(c)]
         near = [
-            [math.exp(-((a - e) ** 2 + (b - f) ** 2) / (2.0 * neighbourhood**2)) for e, f in place]
-            for a, b in place
+            [
+                math.exp(-((a - e) ** 2 + (b - f) ** 2) / (2.0 * neighbourhood**2))
+                for e, f in positions
+            ]
+            for a, b in positions
         ]
         pulls = np.array(near) @ pulls
     moved = prototypes.copy()
-    there = pulls[:, -1] > 0.0
-    moved[there] = pulls[there, :-1] / pulls[there, -1:]
+    mask = pulls[:, -1] > 0.0
+    moved[mask] = pulls[mask, :-1] / pulls[mask, -1:]
     return moved
 
 
@@ -88,8 +91,8 @@ def test_a_pass_is_that_of_the_papers(seed):
     widths = widths_of(points, prototypes) if seed % 2 else None
     neighbourhood = (0.0, 0.7, 2.0)[seed % 3]
     expected = slow_pass(points, weights, prototypes, widths, neighbourhood)
-    given = np.array(widths) if widths else np.empty(0)
-    assert one_pass(points, weights, prototypes, given, neighbourhood) == pytest.approx(
+    spreads = np.array(widths) if widths else np.empty(0)
+    assert one_pass(points, weights, prototypes, spreads, neighbourhood) == pytest.approx(
         expected, rel=1e-9, abs=1e-12
     )
 
@@ -102,8 +105,8 @@ def test_training_is_passes_in_a_row(seed):
     expected = slow_pass(points, weights, expected, None, 0.5)
     widths = widths_of(points, expected)
     expected = slow_pass(points, weights, expected, widths, 0.0)
-    found = learn(points, weights, prototypes, mapped=2, width=1.0, fuzzy=0, possibilistic=1)
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    trained = learn(points, weights, prototypes, mapped=2, width=1.0, fuzzy=0, possibilistic=1)
+    assert trained == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def spread_along(points, u, prototypes, i, direction):
@@ -189,27 +192,27 @@ def test_the_number_of_clusters_of_twenty_mixtures():
     right = 0
     for seed in range(20):
         points, centres = mixtures.mixture(seed)
-        found = pfsom(points, rng=random.seeded(0))
-        right += found.clusters == len(centres)
+        result = pfsom(points, rng=random.seeded(0))
+        right += result.clusters == len(centres)
     assert right >= 18
 
 
 def test_prototypes_lie_in_the_clusters():
     points, centres = mixtures.mixture(3)
-    found = pfsom(points, rng=random.seeded(0))
-    assert found.clusters == len(centres)
+    result = pfsom(points, rng=random.seeded(0))
+    assert result.clusters == len(centres)
     for centre in centres:
-        assert min(plain.squared_distance(centre, v) for v in found.prototypes) < 1.0
+        assert min(plain.squared_distance(centre, v) for v in result.prototypes) < 1.0
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 8])
 @pytest.mark.parametrize("draw", ["normal", "random"])
 def test_one_cloud_is_one_cluster(columns, draw):
     points = getattr(np.random.default_rng(columns), draw)(size=(400, columns))
-    found = pfsom(points, rng=random.seeded(0))
-    assert found.clusters == 1
-    assert not found.labels.any()
-    assert found.prototypes[0] == pytest.approx(plain.centroid(points, range(400)))
+    result = pfsom(points, rng=random.seeded(0))
+    assert result.clusters == 1
+    assert not result.labels.any()
+    assert result.prototypes[0] == pytest.approx(plain.centroid(points, range(400)))
 
 
 def test_two_parts_of_one_cloud_if_wanted():
@@ -235,40 +238,40 @@ def test_threads_of_records_are_not_cut_to_pieces():
 def test_any_points_get_labels(seed):
     points, _ = plain.hard_problem(seed)
     before = points.copy()
-    found = pfsom(
+    result = pfsom(
         points,
         rng=random.seeded(seed),
         fewest=1 + seed % 2,
         validity=("pcaes", "own-spread")[seed // 28],
     )
     assert np.array_equal(points, before)
-    assert found.labels.dtype == np.int32
-    assert np.array_equal(np.unique(found.labels), np.arange(found.clusters))
-    firsts = [int(np.argmax(found.labels == g)) for g in range(found.clusters)]
+    assert result.labels.dtype == np.int32
+    assert np.array_equal(np.unique(result.labels), np.arange(result.clusters))
+    firsts = [int(np.argmax(result.labels == g)) for g in range(result.clusters)]
     assert firsts == sorted(firsts)
-    assert np.isfinite(found.prototypes).all()
+    assert np.isfinite(result.prototypes).all()
     again = pfsom(
         points,
         rng=random.seeded(seed),
         fewest=1 + seed % 2,
         validity=("pcaes", "own-spread")[seed // 28],
     )
-    assert np.array_equal(found.labels, again.labels)
-    assert np.array_equal(found.prototypes, again.prototypes)
+    assert np.array_equal(result.labels, again.labels)
+    assert np.array_equal(result.prototypes, again.prototypes)
 
 
 def test_equal_points_share_a_cluster():
     points = np.repeat([[0.0, 1.0], [5.0, 5.0], [9.0, -3.0]], [8, 9, 40], axis=0)
-    found = pfsom(points, rng=random.seeded(0))
-    assert found.labels.tolist() == [0] * 8 + [1] * 9 + [2] * 40
-    assert found.prototypes == pytest.approx(np.array([[0.0, 1.0], [5.0, 5.0], [9.0, -3.0]]))
+    result = pfsom(points, rng=random.seeded(0))
+    assert result.labels.tolist() == [0] * 8 + [1] * 9 + [2] * 40
+    assert result.prototypes == pytest.approx(np.array([[0.0, 1.0], [5.0, 5.0], [9.0, -3.0]]))
 
 
 @pytest.mark.parametrize("points", [np.full((9, 2), 0.1), np.zeros((1, 1)), np.full((5, 1), 1e100)])
 def test_one_place_is_one_cluster(points):
-    found = pfsom(points, rng=random.seeded(0), fewest=2)
-    assert found.clusters == 1
-    assert found.prototypes.tolist() == [points[0].tolist()]
+    result = pfsom(points, rng=random.seeded(0), fewest=2)
+    assert result.clusters == 1
+    assert result.prototypes.tolist() == [points[0].tolist()]
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-9, 1.0, 1e95])
@@ -283,10 +286,10 @@ def test_scale_and_place_do_not_matter(scale):
 
 def test_each_record_goes_to_its_nearest_prototype():
     points, _ = mixtures.mixture(5)
-    found = pfsom(points, rng=random.seeded(0))
-    nearest = [plain.nearest_centroid(list(found.prototypes), x) for x in points]
-    assert found.labels.tolist() == nearest
-    assert np.array_equal(label_nearest(points, found.prototypes.T.copy()), found.labels)
+    result = pfsom(points, rng=random.seeded(0))
+    nearest = [plain.nearest_centroid(list(result.prototypes), x) for x in points]
+    assert result.labels.tolist() == nearest
+    assert np.array_equal(label_nearest(points, result.prototypes.T.copy()), result.labels)
 
 
 def test_cancelling():

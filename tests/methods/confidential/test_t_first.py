@@ -25,7 +25,7 @@ def oracle(points, k, values, t):
     size += (n % size) // (n // size)
     groups_left, over = n // size, n % size
     order = sorted(range(n), key=lambda i: (values[i], i))
-    strata, at = [], 0
+    strata, start = [], 0
     for s in range(size):
         extra = 0
         if size % 2 == 1 and s == size // 2:
@@ -34,8 +34,8 @@ def oracle(points, k, values, t):
             extra = -(-over // 2)
         elif size % 2 == 0 and s == size // 2:
             extra = over // 2
-        strata.append(sorted(order[at : at + n // size + extra]))
-        at += n // size + extra
+        strata.append(sorted(order[start : start + n // size + extra]))
+        start += n // size + extra
     groups, remaining, seed = [], list(range(n)), None
     while remaining:
         q = plain.centroid(points, remaining) if len(groups) % 2 == 0 else points[seed]
@@ -85,14 +85,14 @@ def test_atoms_come_behind_all_values(seed):
     )
     atoms = np.where(np.isnan(values), rng.integers(0, 2, len(points)), -1)
     column = Attribute("wage", Kind.NUMERIC, values, atoms=atoms, marks=("refused", None))
-    found = t_first(
+    labels = t_first(
         Problem.of(
             points, k, confidential=(column,), accept=Guarantees.of(t=0.2).accept((column,))
         ),
         rng=seeded(0),
     )
     places = np.where(atoms < 0, values, 100.0 + atoms)
-    assert found.tolist() == oracle(points, k, places.tolist(), 0.2).tolist()
+    assert labels.tolist() == oracle(points, k, places.tolist(), 0.2).tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -64,8 +64,8 @@ def repair(genes: Genes, k: int, groups: int, dice: Dice) -> None:
 
 
 def spin(wheel: list[float], dice: Dice) -> int:
-    at = dice.unit() * wheel[-1]
-    return next((c for c, turned in enumerate(wheel) if at < turned), len(wheel) - 1)
+    target = dice.unit() * wheel[-1]
+    return next((c for c, turned in enumerate(wheel) if target < turned), len(wheel) - 1)
 
 
 def children(

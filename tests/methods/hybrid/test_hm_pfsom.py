@@ -28,8 +28,8 @@ def slow_classes(codes):
             filled[into[c]] += counts[c]
     else:
         together = sum(counts[c] for c in rare)
-        own = len(frequent) == 1 or 20 * together >= n
-        target = -1 if own else min(frequent, key=lambda c: (counts[c], c))
+        separate = len(frequent) == 1 or 20 * together >= n
+        target = -1 if separate else min(frequent, key=lambda c: (counts[c], c))
         into = {c: target if c in rare else c for c in counts}
     return [into[c] for c in codes]
 
@@ -86,8 +86,10 @@ def slow_part(points, codes, columns, k, per_class):
     """
     classes = slow_classes(codes)
     counts = [classes.count(c) for c in set(classes)]
-    each = sum(count // min(counts) for count in counts)
-    fewest = next(p for p in range(1, len(points) + 1) if p * each >= k and p >= (per_class or 1))
+    per_prototype = sum(count // min(counts) for count in counts)
+    fewest = next(
+        p for p in range(1, len(points) + 1) if p * per_prototype >= k and p >= (per_class or 1)
+    )
     best = None
     for taken in range(fewest, max(fewest, min(counts)) + 1):
         groups = slow_joining(points, slow_rule(points, classes, taken), columns)
@@ -104,8 +106,8 @@ def oracle(points, parts, codes, k, per_class, one_class):
     for part in parts:
         if len(part) >= k:
             within = [[column[r] for r in part] for column in columns]
-            found = slow_part(points[part], codes[part].tolist(), within, k, per_class)
-            formed[min(part)] = [[part[i] for i in group] for group in found]
+            part_groups = slow_part(points[part], codes[part].tolist(), within, k, per_class)
+            formed[min(part)] = [[part[i] for i in group] for group in part_groups]
     joined = [list(part) for part in parts]  # as parts of fewer than k records join others
     while len(joined) > 1 and min(map(len, joined)) < k:
         joined.sort(key=min)
@@ -152,8 +154,8 @@ def test_what_shares_a_value_joins_the_cheapest(seed):
     expected = slow_joining(
         points, [np.flatnonzero(labels == g).tolist() for g in np.unique(labels)], columns
     )
-    found = join_one_valued(points, labels, columns)
-    assert found.tolist() == plain.labels_from_groups(len(points), expected).tolist()
+    joined = join_one_valued(points, labels, columns)
+    assert joined.tolist() == plain.labels_from_groups(len(points), expected).tolist()
 
 
 def made_table(seed):
@@ -163,12 +165,12 @@ def made_table(seed):
     rng = np.random.default_rng(seed)
     n, d, classes = int(rng.integers(60, 500)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
     centres = 8.0 * rng.normal(size=(int(rng.integers(2, 6)) if seed % 2 else 1, d))
-    place = rng.integers(0, len(centres), n)
+    cluster = rng.integers(0, len(centres), n)
     codes = rng.choice(classes, n, p=rng.dirichlet(np.full(classes, [0.3, 1.0, 5.0][seed % 3])))
     if seed % 4 == 1:
-        codes[place == 0] = 0
+        codes[cluster == 0] = 0
     codes[:classes] = np.arange(classes)
-    return centres[place] + rng.normal(size=(n, d)), codes
+    return centres[cluster] + rng.normal(size=(n, d)), codes
 
 
 def values_in_groups(labels, column):
@@ -221,9 +223,9 @@ def test_a_larger_l_is_enforced_as_for_every_method():
     assert values_in_groups(held, codes).min() >= 3
 
 
-def released(table, **asked):
+def released(table, **options):
     return ma.anonymize(
-        table, quasi=["age"], confidential=["ill"], method="hm-pfsom", seed=0, **asked
+        table, quasi=["age"], confidential=["ill"], method="hm-pfsom", seed=0, **options
     )
 
 
@@ -239,20 +241,20 @@ def test_what_shares_one_value_is_told_with_its_numbers():
     kept = released(table, k=3, one_class="keep")
     groups = kept.table.groupby("age")["ill"]
     alike = groups.nunique() == 1
-    (told,) = shared(kept)
+    (note,) = shared(kept)
     assert alike.sum() > 0
-    assert told.startswith(
+    assert note.startswith(
         f"in {alike.sum()} of {len(alike)} groups ({groups.size()[alike].sum()} records)"
     )
-    assert "'ill'" in told
+    assert "'ill'" in note
 
 
 def test_one_value_in_the_whole_table_is_told(tmp_path):
     table = pd.DataFrame({"age": np.arange(20, 60), "ill": ["no"] * 40})
     release = released(table, k=4)
     groups = release.table["age"].nunique()
-    (told,) = shared(release)
-    assert f"all {groups} groups (40 records)" in told
+    (note,) = shared(release)
+    assert f"all {groups} groups (40 records)" in note
     report = release.report(tmp_path / "report.md").read_text("utf-8")
     assert f"all {groups} groups (40 records)" in report
 

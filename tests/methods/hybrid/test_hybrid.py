@@ -116,20 +116,20 @@ def test_a_search_inside_is_stopped_and_repeated():
 
 
 def enough_once(share):
-    told = []
+    calls = []
 
     def progress(done, total):
-        if done > share * total and not told:
-            told.append(done)
+        if done > share * total and not calls:
+            calls.append(done)
             raise StopSearch("stopped")
 
     return progress
 
 
 @pytest.mark.parametrize(
-    "asked", [{"t": 0.3}, {"l": 1.6, "diversity": "entropy", "t": 0.4}], ids=str
+    "guarantee", [{"t": 0.3}, {"l": 1.6, "diversity": "entropy", "t": 0.4}], ids=str
 )
-def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(asked):
+def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(guarantee):
     """The confidential value goes with a column, so parts miss t as a whole and have to join
     others.
     """
@@ -140,7 +140,7 @@ def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(
     ).astype(int)
     parts = split_into_parts(points, 3, rng=random.seeded(0, "hybrid"), split="blocks", largest=40)
     assert not all(
-        promised.is_kept(ill.tolist(), records.tolist(), nominal=True, **asked)
+        promised.is_kept(ill.tolist(), records.tolist(), nominal=True, **guarantee)
         for records in records_by_label(parts)
     )
     losses = {}
@@ -153,10 +153,12 @@ def test_a_search_inside_keeps_the_promise_at_less_loss_than_merging_afterwards(
             split="blocks",
             largest=40,
             confidential=ill,
-            **asked,
+            **guarantee,
         )
         groups = [np.flatnonzero(labels == group).tolist() for group in range(labels.max() + 1)]
-        assert all(promised.is_kept(ill.tolist(), group, nominal=True, **asked) for group in groups)
+        assert all(
+            promised.is_kept(ill.tolist(), group, nominal=True, **guarantee) for group in groups
+        )
         losses[inside] = plain.sse(points, labels)
     assert losses["auto"] < 0.8 * losses["mdav"]
 
@@ -264,18 +266,18 @@ def test_numbers_that_make_no_clusters_are_cut_in_two():
 
 def test_outliers_make_no_class():
     wage = np.concatenate([np.linspace(1.0, 2.0, 50), np.linspace(8.0, 9.0, 50), [1000.0, -2000.0]])
-    found = classes((attribute(wage),))
-    assert found[:50].max() == found[:50].min() != found[50:100].min() == found[50:100].max()
-    assert found[100] == found[50]
-    assert found[101] == found[0]
+    labels = classes((attribute(wage),))
+    assert labels[:50].max() == labels[:50].min() != labels[50:100].min() == labels[50:100].max()
+    assert labels[100] == labels[50]
+    assert labels[101] == labels[0]
 
 
 def test_numbers_and_categories_together():
     rng = np.random.default_rng(0)
     wage = np.repeat([1.0, 1.0, 9.0, 9.0], 25) + 0.1 * rng.random(100)
     ill = np.tile(np.repeat([0, 1], 25), 2)
-    found = classes((attribute(wage), attribute(ill, Kind.NOMINAL)))
-    assert found.tolist() == np.repeat([0, 1, 2, 3], 25).tolist()
+    labels = classes((attribute(wage), attribute(ill, Kind.NOMINAL)))
+    assert labels.tolist() == np.repeat([0, 1, 2, 3], 25).tolist()
 
 
 def test_ordered_categories_and_wide_numbers_are_numbers():
@@ -290,8 +292,8 @@ def test_ordered_categories_and_wide_numbers_are_numbers():
 @pytest.mark.slow
 def test_many_categories_beside_a_number_take_little_room():
     rng = np.random.default_rng(0)
-    found = classes((attribute(rng.normal(size=5000)), attribute(np.arange(5000), Kind.NOMINAL)))
-    assert len(np.unique(found)) >= 2
+    labels = classes((attribute(rng.normal(size=5000)), attribute(np.arange(5000), Kind.NOMINAL)))
+    assert len(np.unique(labels)) >= 2
 
 
 def test_from_a_table():

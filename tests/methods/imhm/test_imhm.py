@@ -117,8 +117,8 @@ def cut(points: np.ndarray, order: list[int], k: int) -> list[plain.Group]:
         options = [(math.inf, [])]
         for start in range(max(0, end - 2 * k + 1), end - k + 1):
             group = order[start:end]
-            own = plain.squared_distances(points, group, plain.centroid(points, group)).sum()
-            options.append((best[start][0] + float(own), [*best[start][1], group]))
+            cost = plain.squared_distances(points, group, plain.centroid(points, group)).sum()
+            options.append((best[start][0] + float(cost), [*best[start][1], group]))
         best.append(min(options, key=lambda option: option[0]))
     return best[-1][1]
 
@@ -212,9 +212,9 @@ def test_where_the_first_groups_are_the_best_they_come_back(seed: int) -> None:
     n, k, d = int(rng.integers(8, 30)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
     points = np.round(rng.lognormal(0, 1, (n, d)), 2)
     start = mdav(points, k)
-    found = plain.sse(points, run(IMHM, points, k))
-    assert found == pytest.approx(oracle(points, start, k, 1, squared=False), rel=1e-9)
-    assert found == pytest.approx(error(points, start), rel=1e-12)
+    loss = plain.sse(points, run(IMHM, points, k))
+    assert loss == pytest.approx(oracle(points, start, k, 1, squared=False), rel=1e-9)
+    assert loss == pytest.approx(error(points, start), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(28))
@@ -247,10 +247,10 @@ def test_rimhm_follows_its_seed() -> None:
 @pytest.mark.parametrize("method", [IMHM, RIMHM], ids=lambda method: method.name)
 def test_progress_rises_and_can_cancel(method: Method) -> None:
     points = np.random.default_rng(0).normal(size=(400, 3))
-    told: list[int] = []
-    run(method, points, 3, npb=3, progress=lambda done, total: told.append(done))
-    assert told == sorted(told)
-    assert len(told) > 5
+    calls: list[int] = []
+    run(method, points, 3, npb=3, progress=lambda done, total: calls.append(done))
+    assert calls == sorted(calls)
+    assert len(calls) > 5
 
     def cancel(done: int, total: int) -> None:
         raise ma.Cancelled("stopped")

@@ -79,12 +79,12 @@ def test_hm_is_optimal_on_one_column(seed: int) -> None:
 def all_partitions(records: list[int], k: int) -> list[list[list[int]]]:
     if not records:
         return [[]]
-    found = []
+    partitions = []
     for size in range(k - 1, len(records)):
         for others in itertools.combinations(records[1:], size):
             rest = [r for r in records[1:] if r not in others]
-            found += [[[records[0], *others], *tail] for tail in all_partitions(rest, k)]
-    return found
+            partitions += [[[records[0], *others], *tail] for tail in all_partitions(rest, k)]
+    return partitions
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -128,14 +128,14 @@ def test_mhm_by_a_column() -> None:
 @pytest.mark.parametrize("method", [HM, MHM, *NAMED.values()], ids=lambda method: method.name)
 def test_progress_goes_up(method: Method) -> None:
     points = np.random.default_rng(0).normal(size=(2000, 1))
-    told: list[int] = []
+    calls: list[int] = []
     run_method(
         method,
         Problem.of(points, 5),
         method.checked({}),
         seed=0,
-        progress=lambda done, total: told.append(done),
+        progress=lambda done, total: calls.append(done),
     )
-    assert len(told) > 3
-    assert told == sorted(told)
-    assert told[-1] == 2000
+    assert len(calls) > 3
+    assert calls == sorted(calls)
+    assert calls[-1] == 2000

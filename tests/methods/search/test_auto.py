@@ -39,9 +39,9 @@ def test_one_column_gets_its_optimum() -> None:
     x = np.random.default_rng(0).integers(0, 50, size=(80, 1)).astype(float)
     best = ma.information_loss(x, ma.partition(x, 4, method="hm"))
     for points in (x, np.hstack([np.full((80, 1), 7.0), x])):
-        found = search(points, 4)
-        assert found.chosen == ("one column varies: its optimal cut, which no grouping can beat",)
-        assert ma.information_loss(points, found.labels) == pytest.approx(best, rel=1e-12)
+        result = search(points, 4)
+        assert result.chosen == ("one column varies: its optimal cut, which no grouping can beat",)
+        assert ma.information_loss(points, result.labels) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -50,24 +50,24 @@ def test_equal_records_are_grouped_at_once(seed: int) -> None:
     k, counts = int(rng.integers(2, 7)), rng.integers(0, 40, 8)
     which = rng.permutation(np.repeat(np.arange(8), counts + k))
     points = rng.normal(size=(8, 3))[which]
-    found = search(points, k)
-    assert found.chosen == (
+    result = search(points, k)
+    assert result.chosen == (
         f"every record has at least {k - 1} equals: groups of equal records, which lose nothing",
     )
-    sizes = np.bincount(found.labels)
+    sizes = np.bincount(result.labels)
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
-    assert all(len(set(which[found.labels == label])) == 1 for label in range(len(sizes)))
-    first = [int(np.flatnonzero(found.labels == label)[0]) for label in range(len(sizes))]
+    assert all(len(set(which[result.labels == label])) == 1 for label in range(len(sizes)))
+    first = [int(np.flatnonzero(result.labels == label)[0]) for label in range(len(sizes))]
     assert first == sorted(first)
     points[0] += 1.0  # one record without equals: nothing for free any more
-    assert search(points, k, effort=1).chosen != found.chosen
+    assert search(points, k, effort=1).chosen != result.chosen
 
 
 def test_too_few_records_for_two_groups() -> None:
-    found = search(cloud(0, n=9), 5)
-    assert found.labels.tolist() == [0] * 9
-    assert "one group" in found.chosen[0]
+    result = search(cloud(0, n=9), 5)
+    assert result.labels.tolist() == [0] * 9
+    assert "one group" in result.chosen[0]
 
 
 def test_the_plan_follows_the_effort() -> None:
@@ -87,9 +87,9 @@ def test_effort_is_affordable_at_any_size() -> None:
     sizes = [10, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
     steps = [default_work(n, 3, "balanced").steps for n in sizes]
     assert steps == sorted(steps)
-    each = [s / n for s, n in zip(steps, sizes, strict=True)]
-    assert each == sorted(each, reverse=True)
-    assert each[-1] > 0
+    per_record = [s / n for s, n in zip(steps, sizes, strict=True)]
+    assert per_record == sorted(per_record, reverse=True)
+    assert per_record[-1] > 0
 
 
 @pytest.mark.slow
@@ -145,10 +145,10 @@ def test_a_stopped_search_is_repeated_by_its_checkpoint() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_prove_finds_the_optimum_of_small_data_and_says_so(seed: int) -> None:
     points = cloud(seed, n=24, d=2)
-    found = search(points, 3, effort="prove")
-    assert found.bound.optimal
-    assert found.bound.gap(found.labels) == pytest.approx(0.0, abs=1e-6)
-    assert found.bound.sse <= plain.sse(points, found.labels) * (1 + 1e-12)
+    result = search(points, 3, effort="prove")
+    assert result.bound.optimal
+    assert result.bound.gap(result.labels) == pytest.approx(0.0, abs=1e-6)
+    assert result.bound.sse <= plain.sse(points, result.labels) * (1 + 1e-12)
 
 
 def test_a_method_and_local_search_after_it() -> None:
@@ -166,11 +166,11 @@ def test_thorough_finds_the_optimum_of_tiny_data(problems: int) -> None:
     missed = []
     for seed in range(problems):
         points, k = tiny_problem(seed)
-        found, optimum = (
+        loss, optimum = (
             plain.sse(points, search(points, k, effort="thorough").labels),
             best_loss(points, k),
         )
-        if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
+        if loss > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
             missed.append(seed)
     assert len(missed) <= problems / 60, missed
 
@@ -188,8 +188,8 @@ def _time_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_time_is_shared_between_search_and_bound() -> None:
     points = np.random.default_rng(0).normal(size=(800, 3))
     instant = ma.lower_bound(points, 3, time_limit=0.0)
-    found = search(points, 3, effort="prove", time_limit=6.0)
-    assert found.bound.sse > 1.05 * instant.sse
+    result = search(points, 3, effort="prove", time_limit=6.0)
+    assert result.bound.sse > 1.05 * instant.sse
 
 
 @pytest.mark.usefixtures("_time_is_work")
@@ -199,10 +199,10 @@ def test_where_a_proof_takes_long_it_begins_with_a_whole_search(
     """With a large k or many records the bound takes all the time that is left, so the first
     search is the only one.
     """
-    asked: list[int] = []
+    budgets: list[int] = []
 
     def ruins(problem: Problem, labels: np.ndarray, work: Any, *_: Any) -> np.ndarray:
-        asked.append(work.steps)
+        budgets.append(work.steps)
         return labels
 
     monkeypatch.setattr("microagg.methods.search.auto.through_ruins", ruins)
@@ -211,10 +211,10 @@ def test_where_a_proof_takes_long_it_begins_with_a_whole_search(
         (cloud(2), 6, True),
         (cloud(2, n=2600), 3, True),
     ):
-        asked.clear()
+        budgets.clear()
         search(points, k, effort="prove", time_limit=0.2)
         steps = plan(Problem.of(points, k), "prove").work.steps
-        assert asked[0] == steps if whole else 0 < asked[0] < steps / 10
+        assert budgets[0] == steps if whole else 0 < budgets[0] < steps / 10
 
 
 @pytest.mark.parametrize(("n", "k", "columns"), [(40, 3, 1), (7, 4, 2), (9, 3, 0)], ids=str)
@@ -222,13 +222,13 @@ def test_prove_gives_a_bound_where_the_optimum_is_known(n: int, k: int, columns:
     points = np.full((n, 2), 4.0)
     points[:, :columns] = np.random.default_rng(0).normal(size=(n, columns))
     method = method_named("auto")
-    found = run_method(method, Problem.of(points, k), method.checked({"effort": "prove"}), seed=0)
+    result = run_method(method, Problem.of(points, k), method.checked({"effort": "prove"}), seed=0)
     quick = run_method(method, Problem.of(points, k), method.checked({"effort": "quick"}), seed=0)
     assert quick.bound is None
-    assert np.array_equal(found.labels, quick.labels)
-    assert found.bound.optimal
-    assert found.bound.gap(found.labels) == pytest.approx(0.0, abs=1e-6)
-    verdict = check_certificate(found.bound.certificate(), points)
+    assert np.array_equal(result.labels, quick.labels)
+    assert result.bound.optimal
+    assert result.bound.gap(result.labels) == pytest.approx(0.0, abs=1e-6)
+    verdict = check_certificate(result.bound.certificate(), points)
     assert verdict.holds, verdict.reason
     with pytest.raises(ma.InputError, match="weighted"):
         run_method(

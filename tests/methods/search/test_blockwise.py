@@ -46,7 +46,7 @@ def searched(points: np.ndarray, effort: str | float = "quick", threads: int = 1
 
 
 def by_hand(points: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """What `auto` does in blocks, pass by pass, as a plan on chunks would do it."""
+    """Do what `auto` does in blocks, pass by pass, as a plan on chunks would do it."""
     rng = random.seeded(seed, "auto")
     drawn = [int(random.next_integer(rng)) for _ in range(3)]
     n, axes = points.shape
@@ -63,20 +63,22 @@ def by_hand(points: np.ndarray, k: int, seed: int) -> np.ndarray:
     for number in range(int(of_leaf.max()) + 1):
         records = np.flatnonzero(block == number)
         part = Problem(points[records], k, of_records=n)
-        found = auto.work_block(part, rng=rng_of_part(drawn[1], number), effort="quick").labels
-        labels[records] = found + number * n
-        second[records] = blockwise.shifted_leaves(trees.second, points[records], found)
+        part_labels = auto.work_block(
+            part, rng=rng_of_part(drawn[1], number), effort="quick"
+        ).labels
+        labels[records] = part_labels + number * n
+        second[records] = blockwise.shifted_leaves(trees.second, points[records], part_labels)
 
     of_leaf = trees.second.joined(np.bincount(second, minlength=len(trees.second)), least)
     shifted, final = of_leaf[second], np.empty(n, np.int64)
     for number in range(int(of_leaf.max()) + 1):
         records = np.flatnonzero(shifted == number)
-        found = blockwise.work_shifted_block(
+        result = blockwise.work_shifted_block(
             Problem(points[records], k, of_records=n), labels=labels[records],
             blocks=block[records],
             rng=rng_of_part(drawn[2], number), effort="quick",
         )  # fmt: skip
-        final[records] = found.labels + number * n
+        final[records] = result.labels + number * n
     return sums.number_by_first_record(np.unique(final, return_inverse=True)[1].astype(np.int32))
 
 
@@ -115,9 +117,9 @@ def test_small_tables_and_the_longest_searches_are_worked_on_as_one(
 def test_borders_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enforce, "FEWEST_FOR_PATHS", 8_001)  # further starts, of no block here
     points = cloud(3, 8_000)
-    found = squared_error(points, searched(points).labels)
+    error = squared_error(points, searched(points).labels)
     monkeypatch.setattr(blockwise, "MOST_AS_ONE", 8_000)
-    assert found < 1.03 * squared_error(points, searched(points).labels)
+    assert error < 1.03 * squared_error(points, searched(points).labels)
 
 
 def test_the_second_pass_never_loses_more() -> None:
@@ -151,11 +153,11 @@ def test_a_run_that_was_stopped_is_repeated(effort: str | float, threads: int, c
             raise StopSearch("enough")
 
     problem = Problem.of(points, k=3, threads=threads)
-    found = run_method(method_named("auto"), problem, {"effort": effort}, seed=5, progress=enough)
-    assert np.bincount(found.labels).min() >= 3
-    if found.stopped is not None:
-        again = searched(points, effort, **found.params)
-        assert np.array_equal(again.labels, found.labels)
+    result = run_method(method_named("auto"), problem, {"effort": effort}, seed=5, progress=enough)
+    assert np.bincount(result.labels).min() >= 3
+    if result.stopped is not None:
+        again = searched(points, effort, **result.params)
+        assert np.array_equal(again.labels, result.labels)
 
 
 @pytest.mark.slow
@@ -192,10 +194,10 @@ def test_strata_are_cut_where_they_are_large() -> None:
     points = cloud(9)
     strata = np.repeat([0, 1, 2], [3_000, 700, 300]).astype(np.int32)
     problem = Problem.of(points, k=3)
-    found = run_method(method_named("auto"), problem, {"effort": "quick"}, seed=5, strata=strata)
+    result = run_method(method_named("auto"), problem, {"effort": "quick"}, seed=5, strata=strata)
     assert all(
-        len(np.unique(strata[found.labels == group])) == 1
-        for group in range(int(found.labels.max()) + 1)
+        len(np.unique(strata[result.labels == group])) == 1
+        for group in range(int(result.labels.max()) + 1)
     )
     large = replace(problem.part(np.arange(3_000)), of_records=RECORDS)
     assert blockwise.needs_blocks(large)

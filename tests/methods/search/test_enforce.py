@@ -19,17 +19,17 @@ from microagg.pipeline.run_method import problem_with, run_method
 from microagg.table.confidential import as_attributes
 
 
-def found_by(method, points, k, values, seed=0, effort="quick", threads=1, **asked):
+def found_by(method, points, k, values, seed=0, effort="quick", threads=1, **guarantee):
     attributes = as_attributes(values, len(points))
     chosen = method_named(method)
-    problem = problem_with(Guarantees.of(**asked), chosen, points, k, attributes, threads)
+    problem = problem_with(Guarantees.of(**guarantee), chosen, points, k, attributes, threads)
     return run_method(chosen, problem, chosen.checked({"effort": effort}), seed=seed)
 
 
-def kept(labels, values, **asked):
+def kept(labels, values, **guarantee):
     groups = (np.flatnonzero(labels == g).tolist() for g in range(labels.max() + 1))
     return all(
-        promised.is_kept(values.tolist(), members, nominal=False, **asked) for members in groups
+        promised.is_kept(values.tolist(), members, nominal=False, **guarantee) for members in groups
     )
 
 
@@ -40,39 +40,39 @@ def cloud(n=400, seed=0):
 
 def test_strata_where_the_column_goes_with_the_points():
     points, values = cloud()
-    found = found_by("auto", points, 4, values, t=0.1)
-    assert "(t-first), then local search" in found.chosen[1]
-    assert kept(found.labels, values, t=0.1)
+    result = found_by("auto", points, 4, values, t=0.1)
+    assert "(t-first), then local search" in result.chosen[1]
+    assert kept(result.labels, values, t=0.1)
     merged = ma.partition(points, 4, "mdav", confidential=values, t=0.1, refine=True)
-    assert plain.sse(points, found.labels) < plain.sse(points, merged)
+    assert plain.sse(points, result.labels) < plain.sse(points, merged)
 
 
 def test_merging_where_hardly_any_group_misses_it():
     points, _ = cloud()
     values = np.random.default_rng(9).normal(size=len(points))
-    found = found_by("auto", points, 4, values, t=0.45)
-    assert "merged, then local search" in found.chosen[1]
-    assert kept(found.labels, values, t=0.45)
+    result = found_by("auto", points, 4, values, t=0.45)
+    assert "merged, then local search" in result.chosen[1]
+    assert kept(result.labels, values, t=0.45)
 
 
 @pytest.mark.parametrize("method", ["auto", "lns"])
-@pytest.mark.parametrize("asked", [{"l": 3}, {"t": 0.15}, {"l": 4, "t": 0.25}], ids=str)
-def test_annealing_keeps_it_gains_and_repeats(method, asked):
+@pytest.mark.parametrize("guarantee", [{"l": 3}, {"t": 0.15}, {"l": 4, "t": 0.25}], ids=str)
+def test_annealing_keeps_it_gains_and_repeats(method, guarantee):
     points, values = cloud(300, 4)
     values = np.round(values * 2)
-    quick = found_by(method, points, 4, values, **asked)
-    searched = found_by(method, points, 4, values, effort=10, **asked)
-    assert kept(searched.labels, values, **asked)
+    quick = found_by(method, points, 4, values, **guarantee)
+    searched = found_by(method, points, 4, values, effort=10, **guarantee)
+    assert kept(searched.labels, values, **guarantee)
     assert plain.sse(points, searched.labels) <= plain.sse(points, quick.labels) * (1 + 1e-9)
-    again = found_by(method, points, 4, values, effort=10, threads=2, **asked)
+    again = found_by(method, points, 4, values, effort=10, threads=2, **guarantee)
     assert np.array_equal(searched.labels, again.labels)
 
 
 def test_a_word_means_less_work_with_a_promise_and_says_so():
     points, values = cloud(60)
-    found = found_by("auto", points, 3, values, effort="balanced", l=2)
-    assert any("fewer than usual" in told for told in found.chosen)
-    assert kept(found.labels, values, l=2)
+    result = found_by("auto", points, 3, values, effort="balanced", l=2)
+    assert any("fewer than usual" in sentence for sentence in result.chosen)
+    assert kept(result.labels, values, l=2)
 
 
 def test_a_part_of_a_table_gets_its_share_of_the_work():
@@ -98,7 +98,7 @@ def test_many_records_in_regions():
 
 
 @pytest.mark.parametrize(
-    ("method", "confidential", "asked", "says"),
+    ("method", "confidential", "guarantee", "says"),
     [
         ("auto", np.array(["a"] * 20), {"l": 2}, "has only 1 different value;"),
         ("mdav", np.array(["a", "b"] * 10), {"l": 3}, "has only 2 different values"),
@@ -119,7 +119,7 @@ def test_many_records_in_regions():
         ),
     ],
 )
-def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, asked, says):
+def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, guarantee, says):
     def never(done, total):
         raise AssertionError("work has begun")
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_kept_is_refused_before_any_work(method, confidential, as
             method,
             confidential=confidential,
             progress=never,
-            **asked,
+            **guarantee,
         )
 
 

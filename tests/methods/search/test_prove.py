@@ -64,14 +64,14 @@ def test_stopped_runs_are_valid_and_repeatable():
 
 def test_a_search_is_asked_and_only_believed_if_better():
     points = np.random.default_rng(6).normal(size=(40, 2))
-    asked = []
+    turns = []
 
     def search(labels, rng, turn):
-        asked.append(turn)
+        turns.append(turn)
         return any_labels(40, 2)[::-1].copy()
 
     labels, bound = prove(Problem.of(points, 2), any_labels(40, 2), rng=seeded(0), search=search)
-    assert asked[0] == 0
+    assert turns[0] == 0
     assert bound.optimal
     assert bound.gap(labels) < 1e-6
 
@@ -118,9 +118,9 @@ def test_programs_over_known_groups_never_do_harm_and_mostly_find_the_optimum():
         start = any_labels(len(points), k)
         labels = improve_by_set_partitioning(Problem.of(points, k), start, Watch())
         assert np.bincount(labels).min() >= k
-        found, optimum = plain.sse(points, labels), best_loss(points, k)
-        assert found <= plain.sse(points, start) * (1.0 + 1e-12)
-        if found > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
+        loss, optimum = plain.sse(points, labels), best_loss(points, k)
+        assert loss <= plain.sse(points, start) * (1.0 + 1e-12)
+        if loss > optimum * (1.0 + 1e-9) + 1e-12 * np.abs(points).max() ** 2:
             missed.append(seed)
     assert len(missed) <= 6, missed
 
@@ -133,7 +133,7 @@ def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
         chosen, bound, _ = honest(*args, **options)
         return chosen, bound, False
 
-    told = 0
+    calls = 0
     for seed in range(40):
         points = np.random.default_rng(seed).normal(size=(24, 2))
         labels, bound = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
@@ -141,10 +141,10 @@ def test_a_program_that_did_not_end_never_makes_an_optimum(monkeypatch):
         total = float(((points - points.mean(axis=0)) ** 2).sum())
         if bound.certified_sse > plain.sse(points, labels) - 2e-9 * total:
             continue  # the prices prove it by themselves
-        told += 1
+        calls += 1
         with monkeypatch.context() as patch:
             patch.setattr(proving, "best_cover", cut_short)
             labels, unsure = prove(Problem.of(points, 3), any_labels(24, 3), rng=seeded(0))
         assert not unsure.optimal
         assert unsure.sse < plain.sse(points, labels)
-    assert told > 0
+    assert calls > 0

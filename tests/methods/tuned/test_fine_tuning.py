@@ -35,8 +35,8 @@ def test_many_groups_that_move_again_and_again(size: int, largest: int | None) -
         (widest_first, plain.widest_first(points, groups)),
     ):
         expected = plain.take_apart(points, groups, numbers, np.inf if largest is None else largest)
-        found = dispersed(points, labels, order, largest)
-        assert [np.flatnonzero(found == g).tolist() for g in range(len(groups))] == expected
+        result = dispersed(points, labels, order, largest)
+        assert [np.flatnonzero(result == g).tolist() for g in range(len(groups))] == expected
         assert sum(not group for group in expected) > 60, "too little happens here to test anything"
 
 
@@ -50,8 +50,8 @@ def test_random_groups_with_a_cap() -> None:
         groups = as_lists(labels)
         for largest in (2 * k - 1, 2 * k, 3 * k):
             expected = plain.take_apart(points, groups, list(range(len(groups)))[::-1], largest)
-            found = dispersed(points, labels, last_first, largest)
-            assert [np.flatnonzero(found == g).tolist() for g in range(len(groups))] == expected
+            result = dispersed(points, labels, last_first, largest)
+            assert [np.flatnonzero(result == g).tolist() for g in range(len(groups))] == expected
 
 
 def test_where_all_others_are_full_nothing_is_taken_apart() -> None:
@@ -76,5 +76,5 @@ def test_splitting_equals_the_oracle(seed: int) -> None:
     points, k = plain.hard_problem(1_400 + seed)
     labels = np.random.default_rng(seed).integers(0, 4, len(points)).astype(np.int32)
     expected = plain.split_large(points, as_lists(labels), k, plain.mdav1_groups)
-    found = split_oversized(points, labels, k, mdav1)
-    np.testing.assert_array_equal(found, plain.labels_from_groups(len(points), expected))
+    result = split_oversized(points, labels, k, mdav1)
+    np.testing.assert_array_equal(result, plain.labels_from_groups(len(points), expected))

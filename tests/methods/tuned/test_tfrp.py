@@ -42,10 +42,10 @@ def test_no_group_grows_beyond_the_cap() -> None:
     clumps = rng.normal(size=(n // 7, d)) * 10.0
     points = clumps[np.arange(n) % (n // 7)] + rng.normal(size=(n, d)) * 1e-3
     assert (n, d, k) == (92, 3, 3)
-    found = ma.partition(points, k=k, method="tfrp2")
-    np.testing.assert_array_equal(found, tfrp2(points, k))
+    labels = ma.partition(points, k=k, method="tfrp2")
+    np.testing.assert_array_equal(labels, tfrp2(points, k))
     for other in (4 * k, n):
-        assert not np.array_equal(found, tfrp2(points, k, largest=other))
+        assert not np.array_equal(labels, tfrp2(points, k, largest=other))
 
 
 # Worked by hand, k = 2: farthest from the overall minimum 0 is 20, which takes 19; farthest from

@@ -34,18 +34,18 @@ def columns(seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(120))
 def test_every_record_is_counted_where_it_lies(seed: int) -> None:
     original, released = columns(seed)
-    found = bins_of(released, original, released)
-    if found is None:
+    bins = bins_of(released, original, released)
+    if bins is None:
         return
-    assert list(found.edges) == sorted(set(found.edges))
-    assert len(found.edges) <= FINEST + 1
-    for values, counts in zip((original, released), found.counts, strict=True):
+    assert list(bins.edges) == sorted(set(bins.edges))
+    assert len(bins.edges) <= FINEST + 1
+    for values, counts in zip((original, released), bins.counts, strict=True):
         # right-open bins
-        slots = [sum(edge <= value for edge in found.edges) for value in values.tolist()]
-        assert list(counts) == [slots.count(j) for j in range(len(found.edges) + 1)]
+        slots = [sum(edge <= value for edge in bins.edges) for value in values.tolist()]
+        assert list(counts) == [slots.count(j) for j in range(len(bins.edges) + 1)]
         assert sum(counts) == len(values)
-    assert any(counts[0] > 0 for counts in found.counts), "the first bin would be of no use"
-    assert len(found.names()) == len(found.counts[0])
+    assert any(counts[0] > 0 for counts in bins.counts), "the first bin would be of no use"
+    assert len(bins.names()) == len(bins.counts[0])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -65,10 +65,10 @@ def test_most_columns_have_bins() -> None:
 
 def test_edges_follow_the_guide() -> None:
     original = np.arange(100.0)
-    found = bins_of(original, original, np.full(100, 49.5))
-    assert found is not None
-    assert len(found.edges) > 5
-    assert max(found.counts[1]) == 100
+    bins = bins_of(original, original, np.full(100, 49.5))
+    assert bins is not None
+    assert len(bins.edges) > 5
+    assert max(bins.counts[1]) == 100
     assert bins_of(np.full(100, 49.5), original) is None, "everything collapsed into one value"
 
 
@@ -76,5 +76,5 @@ def test_beyond_all_measure() -> None:
     huge = np.array([-1.7e308, 1.7e308] * 10)
     assert bins_of(huge, huge) is None
     tiny = np.array([0.0, 5e-310] * 10)
-    found = bins_of(tiny, tiny)
-    assert found is None or sum(found.counts[0]) == 20
+    bins = bins_of(tiny, tiny)
+    assert bins is None or sum(bins.counts[0]) == 20

@@ -25,9 +25,9 @@ def people(n: int = 60, **more: Any) -> dict[str, Any]:
     return {"age": rng.integers(18, 90, n), "income": rng.integers(0, 90_000, n), **more}
 
 
-def protected(table: dict[str, Any], **asked: Any) -> Release:
-    asked = {"quasi": ["age", "income"], "rest": "drop", "method": "mdav", "seed": 1, **asked}
-    return ma.anonymize(pa.table(table), 5, **asked)
+def protected(table: dict[str, Any], **settings: Any) -> Release:
+    settings = {"quasi": ["age", "income"], "rest": "drop", "method": "mdav", "seed": 1, **settings}
+    return ma.anonymize(pa.table(table), 5, **settings)
 
 
 def page_one(release: Release, *, public: bool) -> str:
@@ -46,7 +46,7 @@ def page_one(release: Release, *, public: bool) -> str:
 
 
 def classes_by_hand(release: Release) -> tuple[int, int, int]:
-    """How many different rows the release has, how often the rarest occurs, and how many occur
+    """Count the different rows of the release, how often the rarest occurs, and how many occur
     once.
     """
     rows = Counter(tuple(row.items()) for row in release.table.to_pylist())
@@ -63,17 +63,17 @@ def test_who_stands_alone_once_other_columns_are_known(public: bool) -> None:
     assert manifest["all_columns"] == {
         "columns": 3, "classes": classes, "smallest_class": smallest, "unique_records": unique,
     }  # fmt: skip
-    told = page_one(release, public=public)
-    assert f"every published column, {unique} of 60 records can be singled out" in told
-    assert f"{unique} of 60" in told
-    assert "by someone who knows all 3 released columns" in told
+    text = page_one(release, public=public)
+    assert f"every published column, {unique} of 60 records can be singled out" in text
+    assert f"{unique} of 60" in text
+    assert "by someone who knows all 3 released columns" in text
 
 
 @pytest.mark.parametrize("public", [False, True])
 def test_nobody_stands_alone_where_that_is_so(public: bool) -> None:
     release = protected(people(all_alike=np.ones(60, np.int64)), keep=["all_alike"])
-    told = page_one(release, public=public)
-    assert " records can be singled out" not in told
+    text = page_one(release, public=public)
+    assert " records can be singled out" not in text
     alone = protected(people())
     assert "no record can be singled out" in on_all_columns(alone.public_manifest)
     assert alone.manifest["all_columns"]["smallest_class"] == 5
@@ -94,8 +94,8 @@ def test_order_does_not_matter() -> None:
     release = protected(table, keep=["town"])
     order = np.random.default_rng(0).permutation(60)
     again = protected({name: column[order] for name, column in table.items()}, keep=["town"])
-    for each in (release, again):
-        assert classes_by_hand(each)[2] == each.manifest["all_columns"]["unique_records"]
+    for released in (release, again):
+        assert classes_by_hand(released)[2] == released.manifest["all_columns"]["unique_records"]
 
 
 def test_summaries_say_it_too() -> None:
@@ -120,9 +120,9 @@ def test_columns_that_name_people(public: bool) -> None:
         "Nachname": ["a", "b", "c"] * 20,
         "case_id": np.arange(60) * 1_000,
     }.items():
-        told = page_one(protected(people(**{name: values}), keep=[name]), public=public)
-        assert f"May name people, and is released unchanged: {name}." in told
-        assert "No released column" not in told
+        text = page_one(protected(people(**{name: values}), keep=[name]), public=public)
+        assert f"May name people, and is released unchanged: {name}." in text
+        assert "No released column" not in text
     innocent = protected(
         people(
             rent=np.random.default_rng(1).uniform(0, 1, 60),
@@ -131,9 +131,9 @@ def test_columns_that_name_people(public: bool) -> None:
         ),
         keep=["rent", "town", "born"],
     )
-    told = page_one(innocent, public=public)
-    assert "No released column has a name or pattern that suggests people" in told
-    assert "May name" not in told
+    text = page_one(innocent, public=public)
+    assert "No released column has a name or pattern that suggests people" in text
+    assert "May name" not in text
 
 
 def percent(release: Release, table: dict[str, Any], name: str) -> float:
@@ -149,8 +149,8 @@ def test_the_data_holder_sees_how_totals_changed() -> None:
     release = protected(table, quasi=["age", "income", "wealth"])
     change = percent(release, table, "wealth")
     assert abs(change) > 1.0, "the counterexample is one"
-    told = page_one(release, public=False)
-    assert f"wealth {signed_percent(change)}" in told
+    text = page_one(release, public=False)
+    assert f"wealth {signed_percent(change)}" in text
     assert "stay, up to rounding" not in page_one(release, public=True)
 
 
@@ -162,7 +162,7 @@ def test_companies_and_free1_do_not_promise_totals() -> None:
         table, 3, quasi=quasi, nominal=["sector"], confidential=["profit"],
         identifier=["company"], effort="quick", seed=1,
     )  # fmt: skip
-    before, after = (each.column("assets").to_pandas().sum() for each in (table, release.table))
+    before, after = (data.column("assets").to_pandas().sum() for data in (table, release.table))
     assert before == 810190
     assert after < 0.7 * before
     note = next(note for note in release.notes if note.code == "totals-far-off")
@@ -176,23 +176,23 @@ def test_companies_and_free1_do_not_promise_totals() -> None:
 def test_totals_stay_where_the_settings_say_so() -> None:
     table = people()
     release = protected(table, missing="error")
-    told = page_one(release, public=True)
-    assert "Totals and means of age and income stay, up to rounding." in told
+    text = page_one(release, public=True)
+    assert "Totals and means of age and income stay, up to rounding." in text
     for name in ("age", "income"):
         assert abs(percent(release, table, name)) * sum(table[name]) / 100 <= 0.5 * 60
     assert "stay, up to rounding" not in page_one(protected(table), public=True)
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("settings", "why"),
     [
         ({"cap": {"income": "90%"}}, "values beyond a limit were cut to it"),
         ({"aggregate": {"income": "median"}}, "groups show one value for all their records"),
     ],
 )
-def test_totals_do_not_stay_as_asked(asked: dict[str, Any], why: str) -> None:
+def test_totals_do_not_stay_as_asked(settings: dict[str, Any], why: str) -> None:
     table = people()
-    release = protected(table, **asked)
+    release = protected(table, **settings)
     assert abs(percent(release, table, "income")) > 0.01, "the counterexample is one"
     assert f"Totals of income can differ from the original, because {why}" in page_one(
         release, public=True
@@ -207,8 +207,8 @@ def test_totals_do_not_stay_where_rounding_is_coarse() -> None:
     table = {"income": people()["income"], "has_car": has_car}
     release = protected(table, quasi=["income", "has_car"], importance={"has_car": 0.001})
     assert abs(percent(release, table, "has_car")) > 5.0, "the counterexample is one"
-    told = page_one(release, public=True)
-    assert "Totals of has_car can differ from the original, because values are rounded" in told
+    text = page_one(release, public=True)
+    assert "Totals of has_car can differ from the original, because values are rounded" in text
     change = signed_percent(percent(release, table, "has_car"))
     assert f"has_car {change}" in page_one(release, public=False)
 
@@ -231,8 +231,8 @@ def test_categories_that_vanish() -> None:
 def test_records_that_were_left_out_are_not_counted() -> None:
     table = people()
     income = pa.array([None, *table["income"][1:].tolist()])
-    told = page_one(protected({**table, "income": income}, missing="drop"), public=True)
-    assert "among the records that were not left out" in told
+    text = page_one(protected({**table, "income": income}, missing="drop"), public=True)
+    assert "among the records that were not left out" in text
 
 
 @pytest.mark.parametrize("becomes", ["mean", "keep", "drop"])
@@ -240,7 +240,7 @@ def test_weighted_totals(becomes: str) -> None:
     """Totals are compared with the weights, so not where these are not released."""
     weights = (1.0 + people()["income"] / 3_000).round(2)
     release = protected(people(w=weights), weight="w", aggregate={"w": becomes}, missing="error")
-    told, shown = page_one(release, public=False), page_one(release, public=True)
+    text, shown = page_one(release, public=False), page_one(release, public=True)
     after = np.asarray(release.table.column("income"), np.float64)
     before = people()["income"]
     if becomes == "drop":
@@ -251,7 +251,7 @@ def test_weighted_totals(becomes: str) -> None:
     change = 100 * ((after * theirs).sum() / (before * weights).sum() - 1)
     effect = release.manifest["effects"]["income"]
     assert 100 * (effect["total"][1] / effect["total"][0] - 1) == pytest.approx(change, abs=1e-6)
-    assert "Weighted totals" in told
+    assert "Weighted totals" in text
     assert "Totals and means, weighted, of age and income stay" in shown
 
 
@@ -261,10 +261,10 @@ def test_nobody_claims_that_unique_amounts_are_none() -> None:
     release = protected(people(expend=amounts), keep=["expend"])
     assert len(set(release.table.column("expend").to_pylist())) == 60
     for public in (False, True):
-        told = page_one(release, public=public)
-        assert "different for nearly" not in told
-        assert "no text column is unique to nearly everyone" in told
-        assert "60 of 60 records can be singled out" in told
+        text = page_one(release, public=public)
+        assert "different for nearly" not in text
+        assert "no text column is unique to nearly everyone" in text
+        assert "60 of 60 records can be singled out" in text
 
 
 def test_correlations_count_columns_with_gaps() -> None:

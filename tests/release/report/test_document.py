@@ -57,7 +57,7 @@ def measure(name: str, side: str, unit: str = "percent", of: str = "pair") -> Me
 def release(
     columns: int = 3, n: int = 60, k: int = 5, names: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """What build_document takes, of made-up numbers in groups of k neighbours."""
+    """Return the arguments of build_document, of made-up numbers in groups of k neighbours."""
     rng = np.random.default_rng(columns)
     original = rng.normal(50, 12, size=(n, columns)).round(1)
     labels = np.argsort(np.argsort(original[:, 0])) // k
@@ -127,16 +127,16 @@ def test_the_parts_and_their_order(public: bool) -> None:
     front = document.front
     assert front is not None
     assert front.signature is not None, "every report is signed"
-    told = [decision.text for decision in front.decisions]
-    assert any("town" in text for text in told), "the column kept is to be decided on"
+    sentences = [decision.text for decision in front.decisions]
+    assert any("town" in text for text in sentences), "the column kept is to be decided on"
 
 
 def test_the_first_page_in_every_form() -> None:
-    given = release()
-    given["manifest"]["settings"] |= {"title": "Survey of 2026", "entity": "firm"}
-    document = build_document(public=False, **given)
+    arguments = release()
+    arguments["manifest"]["settings"] |= {"title": "Survey of 2026", "entity": "firm"}
+    document = build_document(public=False, **arguments)
     for form in FORMS.values():
-        told = form(document)
+        text = form(document)
         for words in (
             "Survey of 2026",
             "Guarantee met, 1 point to decide",
@@ -148,7 +148,7 @@ def test_the_first_page_in_every_form() -> None:
             "passport",
             "Approved for release by",
         ):
-            assert words in told, words
+            assert words in text, words
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_points_beyond_five_are_among_the_notes() -> None:
     document = build_document(public=False, **{**release(), "notes": notes})
     assert document.front is not None
     assert (len(document.front.decisions), document.front.more_decisions) == (5, 2)
-    told = texts(Document("", "internal", document.sections))
-    assert ("'c5'" in told, "'c6'" in told, "'c4'" in told) == (True, True, False)
+    text = texts(Document("", "internal", document.sections))
+    assert ("'c5'" in text, "'c6'" in text, "'c4'" in text) == (True, True, False)
 
 
 def test_every_figure_has_a_unit_and_a_meaning() -> None:
@@ -185,18 +185,18 @@ def test_every_figure_has_a_unit_and_a_meaning() -> None:
         for block in section.blocks:
             if isinstance(block, Facts):
                 assert all(name and value and meaning for name, value, meaning in block.rows)
-    told = texts(document)
-    assert "3.22 %" in told
-    assert "1 record" in told
-    assert "0 means: nothing. 100 means: everything." in told
-    assert "a detail 77.12" in told
-    assert "99.88 %" in told
-    assert "66.62" in told
+    text = texts(document)
+    assert "3.22 %" in text
+    assert "1 record" in text
+    assert "0 means: nothing. 100 means: everything." in text
+    assert "a detail 77.12" in text
+    assert "99.88 %" in text
+    assert "66.62" in text
 
 
 def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
     for form in FORMS.values():
-        told = form(build_document(public=True, **release()))
+        text = form(build_document(public=True, **release()))
         secrets = (
             "424242",
             "passport",
@@ -210,16 +210,16 @@ def test_the_public_version_leaves_out_what_is_of_single_records() -> None:
             "12.3",
         )
         for secret in (*secrets, "can lose less", "before and after"):
-            assert secret not in told
-        assert "withheld" in told, "of 60 records"
+            assert secret not in text
+        assert "withheld" in text, "of 60 records"
         assert "12 %" in form(build_document(public=True, **release(n=200)))
 
 
 def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
-    given = release()
-    given["class_sizes"] = np.array([1, 2, 57])
-    given["manifest"]["guarantee"]["of"] = "each column alone"
-    document = build_document(public=True, **given)
+    arguments = release()
+    arguments["class_sizes"] = np.array([1, 2, 57])
+    arguments["manifest"]["guarantee"]["of"] = "each column alone"
+    document = build_document(public=True, **arguments)
     assert document.front is not None
     assert document.front.verdict == ("stop", "Do not publish")
     assert "100 % at most" in texts(document)
@@ -230,39 +230,41 @@ def test_a_release_that_is_not_k_anonymous_says_so_first() -> None:
 
 
 def test_the_bound() -> None:
-    def told(bound: dict[str, Any] | None) -> str:
-        given = {**release(), "bound": bound}
-        return texts(build_document(public=False, **given))
+    def text_with(bound: dict[str, Any] | None) -> str:
+        arguments = {**release(), "bound": bound}
+        return texts(build_document(public=False, **arguments))
 
     assert (
         "can lose less than 11 % of the variation. This grouping loses 10.5 % more than "
-        "that limit at most" in told({"IL": 11.0, "gap": 10.5})
+        "that limit at most" in text_with({"IL": 11.0, "gap": 10.5})
     ), "not the 12.23 % that the released, rounded values are above it"
-    assert "there is no better one" in told({"IL": 12.3, "optimal": True})
-    assert "It is proven that no grouping" in told({"IL": 12.3, "optimal": True})
+    assert "there is no better one" in text_with({"IL": 12.3, "optimal": True})
+    assert "It is proven that no grouping" in text_with({"IL": 12.3, "optimal": True})
     by_solver = {"IL": 12.3, "optimal": False, "optimal_by_solver": True, "certified_IL": 12.25}
-    assert "a certificate proves 12.25 %" in told(by_solver)
-    assert "It is proven" not in told(by_solver)
-    assert "no certificate" not in told(by_solver), "the table is plain"
-    assert "says little" in told({"IL": 0.0, "optimal": False})
-    assert "How close" not in told(None)
-    given = {**release(), "bound": None}
-    given["manifest"]["bound"] = {"IL": 10.0, "optimal": False}
-    assert "less than 10 %" in texts(build_document(public=False, **given)), "the manifest's own"
-    assert "How close" not in texts(build_document(public=True, **given))
+    assert "a certificate proves 12.25 %" in text_with(by_solver)
+    assert "It is proven" not in text_with(by_solver)
+    assert "no certificate" not in text_with(by_solver), "the table is plain"
+    assert "says little" in text_with({"IL": 0.0, "optimal": False})
+    assert "How close" not in text_with(None)
+    arguments = {**release(), "bound": None}
+    arguments["manifest"]["bound"] = {"IL": 10.0, "optimal": False}
+    assert "less than 10 %" in texts(build_document(public=False, **arguments)), (
+        "the manifest's own"
+    )
+    assert "How close" not in texts(build_document(public=True, **arguments))
 
 
 def test_newer_fields_of_the_manifest() -> None:
-    given = release()
-    given["manifest"] |= {
+    arguments = release()
+    arguments["manifest"] |= {
         "chosen": ["quick: 3 candidates", "the best was kept."],
         "stopped_early": True,
     }
-    told = texts(build_document(public=False, **given))
-    assert "How groups were formed. Quick: 3 candidates. The best was kept." in told
-    assert "stopped before its end" in told
-    given["manifest"]["settings"]["method"] = "from-the-future"
-    assert "from-the-future" in texts(build_document(public=False, **given))
+    text = texts(build_document(public=False, **arguments))
+    assert "How groups were formed. Quick: 3 candidates. The best was kept." in text
+    assert "stopped before its end" in text
+    arguments["manifest"]["settings"]["method"] = "from-the-future"
+    assert "from-the-future" in texts(build_document(public=False, **arguments))
 
 
 class Reader(HTMLParser):
@@ -324,11 +326,11 @@ def test_the_page_can_be_read_without_eyes() -> None:
 
 @pytest.mark.parametrize("public", [False, True])
 def test_hostile_names(public: bool) -> None:
-    given = release(names=(HOSTILE, "b\x00\x1b\ud800\nb", "$a^$" + "列" * 40))
-    given["notes"] = [make_note("kept-columns", [HOSTILE])]
+    arguments = release(names=(HOSTILE, "b\x00\x1b\ud800\nb", "$a^$" + "列" * 40))
+    arguments["notes"] = [make_note("kept-columns", [HOSTILE])]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        document = build_document(public=public, **given)
+        document = build_document(public=public, **arguments)
     page = to_html(document)
     assert not {"script", "blink"} & {tag for tag, _ in read(page)}
     assert "&lt;script&gt;" in page
@@ -378,9 +380,9 @@ def test_many_columns_stay_small() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("public", [False, True])
 def test_tables_of_columns_have_an_end(public: bool) -> None:
-    given = release(columns=120, n=1_000)
-    given["manifest"]["settings"]["publish"] = ["il1s"]
-    page = to_html(build_document(public=public, **given))
+    arguments = release(columns=120, n=1_000)
+    arguments["manifest"]["settings"]["publish"] = ["il1s"]
+    page = to_html(build_document(public=public, **arguments))
     if public:
         assert "Of 120 columns, the first 100." in page
         assert (
@@ -439,26 +441,26 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_degenerate_tables(name: str, public: bool) -> None:
     original, released = DEGENERATE[name]
-    given = release(columns=original.shape[1])
-    given["pair"] = Pair(
-        original, released, given["pair"].names, weights=np.ones(len(original)), k=5
+    arguments = release(columns=original.shape[1])
+    arguments["pair"] = Pair(
+        original, released, arguments["pair"].names, weights=np.ones(len(original)), k=5
     )
-    given["class_sizes"] = np.array([5, 5])
+    arguments["class_sizes"] = np.array([5, 5])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        document = build_document(public=public, **given)
+        document = build_document(public=public, **arguments)
         for form in FORMS.values():
             assert "nan" not in form(document).lower().replace("dominance", "")
 
 
 @pytest.mark.parametrize("largest", [1, 5, 24, 40, 1000, 123_456])
 def test_class_sizes_are_counted(largest: int) -> None:
-    given = release()
+    arguments = release()
     sizes = np.unique(np.linspace(1, largest, 50).astype(int))
-    given["class_sizes"] = sizes
+    arguments["class_sizes"] = sizes
     (guarantee,) = [
         section
-        for section in build_document(public=False, **given).sections
+        for section in build_document(public=False, **arguments).sections
         if section.title == "The guarantee"
     ]
     (picture,) = [block for block in guarantee.blocks if isinstance(block, Picture)]
@@ -485,29 +487,29 @@ def test_loss_and_correlations_of_columns(seed: int) -> None:
 
 
 def test_the_first_page_for_notebooks() -> None:
-    given = release()
-    given["notes"] = [make_note("kept-columns", [HOSTILE])]
+    arguments = release()
+    arguments["notes"] = [make_note("kept-columns", [HOSTILE])]
     document = build_first_page(
-        manifest=given["manifest"], class_sizes=np.array([5, 6, 49]), notes=given["notes"]
+        manifest=arguments["manifest"], class_sizes=np.array([5, 6, 49]), notes=arguments["notes"]
     )
-    told = first_page_fragment(document)
-    read(told)
+    text = first_page_fragment(document)
+    read(text)
     for words in ("5 records", "3 classes", "12.3 %", "&lt;script&gt;", "1 point to decide"):
-        assert words in told
-    assert "<script" not in told
+        assert words in text
+    assert "<script" not in text
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_first_page_for_terminals(width: int) -> None:
-    given = release()
+    arguments = release()
     document = build_first_page(
-        manifest=given["manifest"], class_sizes=np.array([5, 6, 49]), notes=given["notes"]
+        manifest=arguments["manifest"], class_sizes=np.array([5, 6, 49]), notes=arguments["notes"]
     )
-    told = first_page_text(document, width)
-    lines = told.splitlines()
+    text = first_page_text(document, width)
+    lines = text.splitlines()
     assert max(map(len, lines)) <= width
     for words in ("verdict      Guarantee met, 1 point to decide", "IL = 12.3 %", "town"):
-        assert words in told
+        assert words in text
     below = [line for line in lines if line.startswith(" ")]
     assert all(line.startswith(" " * 12) for line in below), "a hanging indent"
 

@@ -59,16 +59,16 @@ def check_totals(before: pd.DataFrame, after: pd.DataFrame, inside: str, outside
 def check_categories(before: pd.DataFrame, after: pd.DataFrame, inside: str, outside: str) -> None:
     for name in CATEGORIES:
         lost = sorted(set(before[name]) - set(after[name]))
-        told = re.search(rf"Categories lost in {name}: ([^.]*)\.", inside)
-        assert (re.findall(r"\b[A-Zxyz]\b", told[1]) if told else []) == lost, name
+        match = re.search(rf"Categories lost in {name}: ([^.]*)\.", inside)
+        assert (re.findall(r"\b[A-Zxyz]\b", match[1]) if match else []) == lost, name
         assert f"Categories lost in {name}" not in outside
 
 
 def check_uniqueness(after: pd.DataFrame, *reports: str) -> None:
     unique = int((after.groupby(list(after), dropna=False).transform("size") == 1).sum())
     for text in reports:
-        told = re.search(r"([\d,]+) of ([\d,]+) records can be singled out", text)
-        assert (int(told[1]) if told else 0) == unique
+        match = re.search(r"([\d,]+) of ([\d,]+) records can be singled out", text)
+        assert (int(match[1]) if match else 0) == unique
 
 
 def check_correlations(release: ma.Release, before: pd.DataFrame, after: pd.DataFrame) -> None:

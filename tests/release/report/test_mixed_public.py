@@ -96,7 +96,7 @@ CASES: dict[str, tuple[dict[str, Make], dict[str, Any]]] = {
 
 
 def released(
-    table: pa.Table, labels: np.ndarray, asked: dict[str, Any], patched: pytest.MonkeyPatch
+    table: pa.Table, labels: np.ndarray, settings: dict[str, Any], patched: pytest.MonkeyPatch
 ) -> Release:
     """The release of a table whose groups are given."""
     patched.setattr("microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(labels))
@@ -108,7 +108,7 @@ def released(
         seed=1,
         accept_risk=["true-values"],
         date="2026-01-01",
-        **asked,
+        **settings,
     )
 
 
@@ -139,7 +139,7 @@ def moved(column: list[Any], rows: np.ndarray, rng: np.random.Generator) -> list
 def other_original(
     table: pa.Table,
     labels: np.ndarray,
-    asked: dict[str, Any],
+    settings: dict[str, Any],
     seed: int,
     patched: pytest.MonkeyPatch,
 ) -> pa.Table:
@@ -147,30 +147,30 @@ def other_original(
     changed.
     """
     rng = np.random.default_rng(seed)
-    wanted = released(table, labels, asked, patched).table.to_pydict()
+    wanted = released(table, labels, settings, patched).table.to_pydict()
     groups = [np.flatnonzero(labels == group) for group in range(int(labels.max()) + 1)]
-    found = table.to_pydict()
+    columns = table.to_pydict()
     for name in table.column_names:
         for _ in range(3):
-            tried = list(found[name])
+            tried = list(columns[name])
             for rows in groups:
                 for i, cell in zip(rows, moved(tried, rows, rng), strict=True):
                     tried[i] = cell
             for _ in range(4):  # what is seen is taken back, until nothing is
-                made = _with(table, {**found, name: tried})
-                seen = released(made, labels, asked, patched).table.to_pydict()
+                made = _with(table, {**columns, name: tried})
+                seen = released(made, labels, settings, patched).table.to_pydict()
                 wrong = [
                     rows
                     for rows in groups
-                    if any(seen[each][rows[0]] != wanted[each][rows[0]] for each in wanted)
+                    if any(seen[column][rows[0]] != wanted[column][rows[0]] for column in wanted)
                 ]
                 if not wrong:
-                    found[name] = tried
+                    columns[name] = tried
                     break
                 for rows in wrong:
                     for i in rows:
-                        tried[i] = found[name][i]
-    return _with(table, found)
+                        tried[i] = columns[name][i]
+    return _with(table, columns)
 
 
 def _with(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
@@ -192,20 +192,20 @@ def _with(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
 def the_same_files(
     case: str, number: int, records: int, folder: Path, patched: pytest.MonkeyPatch
 ) -> None:
-    makers, asked = CASES[case]
+    makers, settings = CASES[case]
     rng = np.random.default_rng([number, records])
     table = pa.table({name: make(rng, records) for name, make in makers.items()})
     labels = np.repeat(np.arange(records // K, dtype=np.int32), K)
-    second_table = other_original(table, labels, asked, number, patched)
+    second_table = other_original(table, labels, settings, number, patched)
     assert not second_table.equals(table), "nothing could be changed: choose another seed"
     order = rng.permutation(records)
-    first = released(table, labels, asked, patched)
-    second = released(second_table.take(pa.array(order)), labels[order], asked, patched)
+    first = released(table, labels, settings, patched)
+    second = released(second_table.take(pa.array(order)), labels[order], settings, patched)
     assert sorted(map(repr, first.table.to_pylist())) == sorted(map(repr, second.table.to_pylist()))
     one, other = public_files(first, folder / "one"), public_files(second, folder / "other")
-    told = [json.loads(files["out.csv.public.json"])["loss"]["IL"] for files in (one, other)]
+    losses = [json.loads(files["out.csv.public.json"])["loss"]["IL"] for files in (one, other)]
     for name, text in one.items():
-        if set(told) == {NOT_TOLD}:
+        if set(losses) == {NOT_TOLD}:
             assert text == other[name], name
         else:
             assert without_loss(text) == without_loss(other[name]), name
@@ -244,6 +244,6 @@ def test_the_clock_of_the_original_is_not_told(
         stamps[first] -= dt.timedelta(hours=2)
         stamps[first + 2] += dt.timedelta(hours=2)
     by_the_hour = _with(table, {**table.to_pydict(), "seen": stamps})
-    one, other = (released(each, labels, {}, monkeypatch) for each in (table, by_the_hour))
+    one, other = (released(source, labels, {}, monkeypatch) for source in (table, by_the_hour))
     assert one.table.equals(other.table)
     assert public_files(one, tmp_path / "one") == public_files(other, tmp_path / "other")

@@ -62,7 +62,7 @@ def mixed_report(columns: list[int] | None = None, **more: Any) -> Document:
 
 
 def section(document: Document, title: str) -> tuple[Any, ...]:
-    return next(each.blocks for each in document.sections if each.title.startswith(title))
+    return next(part.blocks for part in document.sections if part.title.startswith(title))
 
 
 def grid(blocks: tuple[Any, ...], column: str) -> Grid:
@@ -71,7 +71,7 @@ def grid(blocks: tuple[Any, ...], column: str) -> Grid:
 
 @pytest.fixture
 def told_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was asked for is known to everybody, as far as it is about columns."""
+    """Let everybody know the settings, as far as they are about columns."""
     known = {*Settings.public_names(), "aggregate", "missing"}
     monkeypatch.setattr(Settings, "public_names", staticmethod(lambda: tuple(known)))
 
@@ -86,10 +86,10 @@ def test_what_took_the_place_of_values(public: bool) -> None:
     assert "mean" in rows["income"]
     assert "median" in rows["school"]
     assert "most frequent" in rows["town"]
-    asked = mixed_report(public=public, aggregate={"town": "draw", "age": "median"})
-    rows = {row[0]: row[3] for row in grid(section(asked, "The columns"), "role").rows}
+    document = mixed_report(public=public, aggregate={"town": "draw", "age": "median"})
+    rows = {row[0]: row[3] for row in grid(section(document, "The columns"), "role").rows}
     assert "drawn by lot" in rows["town"]
-    limits = {row[0]: row[1] for row in grid(section(asked, "Limits"), "why").rows}
+    limits = {row[0]: row[1] for row in grid(section(document, "Limits"), "why").rows}
     assert limits["true values of single records"].startswith("Age and town: ")
     assert "true values" not in to_json(mixed_report(public=public)), (
         "medians of levels are of no single record"
@@ -135,8 +135,8 @@ def test_correlations_are_of_numbers_alone(public: bool) -> None:
 
 
 def test_measures_of_numbers_say_of_which_columns() -> None:
-    told = to_json(mixed_report())
-    assert "Measures that need numbers cover age and born only" in told
+    text = to_json(mixed_report())
+    assert "Measures that need numbers cover age and born only" in text
     why = (
         "Measures that need numbers cover age and born only; left out: income "
         "(gaps or special codes); school and town "

@@ -160,19 +160,19 @@ def pair_and_extremes() -> tuple[Pair, dict[str, Any]]:
     release = ma.anonymize(source, k=5, quasi=QUASI, rest="drop", seed=1)
     original = np.column_stack([source.column(name).to_numpy() for name in QUASI])
     released = np.column_stack([release.table.column(name).to_numpy() for name in QUASI])
-    given = {
+    arguments = {
         "manifest": release.public_manifest,
         "public": True,
         "class_sizes": release.anonymity.sizes,
         "figures": [],
     }
-    return Pair(original, released, tuple(QUASI), k=5), given
+    return Pair(original, released, tuple(QUASI), k=5), arguments
 
 
 @pytest.mark.slow
 def test_the_original_table_changes_nothing() -> None:
-    pair, given = pair_and_extremes()
-    document = build_document(pair=pair, **given)
+    pair, arguments = pair_and_extremes()
+    document = build_document(pair=pair, **arguments)
     captions = {
         b.caption for part in document.sections for b in part.blocks if isinstance(b, Picture)
     }
@@ -181,13 +181,13 @@ def test_the_original_table_changes_nothing() -> None:
         changed = pair.original.copy()
         changed[17, 0] = extreme
         changed[67, 1] = -extreme
-        assert build_document(pair=replace(pair, original=changed), **given) == document
+        assert build_document(pair=replace(pair, original=changed), **arguments) == document
 
 
 @pytest.mark.slow
 def test_pictures_of_the_public_report_show_the_release() -> None:
-    pair, given = pair_and_extremes()
-    values, correlations = build_document(pair=pair, **given).sections[3:5]
+    pair, arguments = pair_and_extremes()
+    values, correlations = build_document(pair=pair, **arguments).sections[3:5]
     for picture in (block for block in values.blocks if isinstance(block, Picture)):
         j = QUASI.index(picture.caption)
         named = (x for row in picture.data.rows for x in re.findall(r"[−\d][\d,.]*", row[0]))

@@ -1,5 +1,5 @@
-"""How cells are spread: levels, bins of numbers and dates, gaps; and the released cells in their
-own terms.
+"""Spread of cells: levels, bins of numbers and dates, gaps; and the released cells in their own
+terms.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ def date_of(edge: str) -> datetime.date:
 def test_dates_are_counted_between_dates(seed: int, days: int) -> None:
     rng = np.random.default_rng([seed, days])
     column = rng.integers(-5_000, -5_000 + days, 60)
-    found = bins_of_dates("D", column, column)
-    assert found is not None
-    assert 1 <= len(found.edges) <= FINEST + 1
+    bins = bins_of_dates("D", column, column)
+    assert bins is not None
+    assert 1 <= len(bins.edges) <= FINEST + 1
     dates = [NEW_YEAR + datetime.timedelta(days=int(day)) for day in column]
-    edges = [date_of(word) for word in found.words]
+    edges = [date_of(word) for word in bins.words]
     assert edges == sorted(set(edges))
     slots = [sum(edge <= date for edge in edges) for date in dates]
-    assert list(found.counts[0]) == [slots.count(j) for j in range(len(edges) + 1)]
-    assert found.counts[0][0] > 0
+    assert list(bins.counts[0]) == [slots.count(j) for j in range(len(edges) + 1)]
+    assert bins.counts[0][0] > 0
 
 
 def test_edges_of_dates_are_those_that_people_use() -> None:
     def words_of(days: int, start: str = "2001-03-07") -> tuple[str, ...]:
         first = int(np.datetime64(start, "D").astype(int))
-        found = bins_of_dates("D", np.arange(first, first + days))
-        assert found is not None
-        return found.words
+        bins = bins_of_dates("D", np.arange(first, first + days))
+        assert bins is not None
+        return bins.words
 
     assert all(datetime.date.fromisoformat(word).weekday() == 0 for word in words_of(70)), "Mondays"
     assert all(word.count("-") == 1 for word in words_of(330)), "months"
@@ -76,12 +76,12 @@ def test_levels_and_gaps_are_counted_one_by_one(seed: int) -> None:
         (3, [*SCHOOL, "missing"]),
         (4, ["Bonn", "NA", "Rom", "rom", "Ästad", "missing"]),
     ):
-        found = spread_of([before, after], j)
-        assert found is not None
+        spread = spread_of([before, after], j)
+        assert spread is not None
         olds, news = counted(before, j), counted(after, j)
         expected = [level for level in order if olds[level] or news[level]]
-        assert list(found.slots) == expected
-        assert found.counts == (
+        assert list(spread.slots) == expected
+        assert spread.counts == (
             tuple(olds[level] for level in expected),
             tuple(news[level] for level in expected),
         )
@@ -107,19 +107,19 @@ def test_levels_and_gaps_are_counted_one_by_one(seed: int) -> None:
 def test_at_most_a_dozen_levels_have_a_name() -> None:
     levels = tuple(f"town {j:02}" for j in range(40))
     values = np.repeat(np.arange(40.0), np.where(np.arange(40) % 3 == 0, 5, 1)).reshape(-1, 1)
-    found = spread_of([Cells((Variable("town", Kind.NOMINAL, levels),), values)], 0)
-    assert found is not None
-    assert found.slots == (*[f"town {j:02}" for j in range(0, 36, 3)], f"{40 - LEVELS} others")
-    assert found.counts == ((*[5] * LEVELS, len(values) - 5 * LEVELS),)
+    spread = spread_of([Cells((Variable("town", Kind.NOMINAL, levels),), values)], 0)
+    assert spread is not None
+    assert spread.slots == (*[f"town {j:02}" for j in range(0, 36, 3)], f"{40 - LEVELS} others")
+    assert spread.counts == ((*[5] * LEVELS, len(values) - 5 * LEVELS),)
 
 
 def test_columns_of_one_value_and_of_gaps_alone() -> None:
     atoms = np.array([[-1], [0], [0]], np.int16)
     age = Variable("age", marks=(None,))
-    found = spread_of([Cells((age,), np.array([[3.0], [np.nan], [np.nan]]), atoms)], 0)
-    assert found is not None
-    assert (found.slots, found.counts) == (("a value", "missing"), ((1, 2),))
-    assert found.picture(before_and_after=False).data.rows == (
+    spread = spread_of([Cells((age,), np.array([[3.0], [np.nan], [np.nan]]), atoms)], 0)
+    assert spread is not None
+    assert (spread.slots, spread.counts) == (("a value", "missing"), ((1, 2),))
+    assert spread.picture(before_and_after=False).data.rows == (
         ("a value", "33.3"),
         ("missing", "66.7"),
     )
@@ -132,25 +132,25 @@ def test_columns_of_one_value_and_of_gaps_alone() -> None:
 def test_ranges_are_shown_alone_and_in_the_order_of_their_numbers() -> None:
     ages = Cells.plain(np.array([[2.0], [5.0], [30.0], [32.0], [100.0]]), ["age"])
     ranges = Variable("age", Kind.NOMINAL, ("100", "2..5", "30..32"), coarse=True)
-    found = spread_of([ages, Cells((ranges,), np.array([[1.0], [1.0], [2.0], [2.0], [0.0]]))], 0)
-    assert found is not None
-    assert (found.slots, found.counts) == (("2..5", "30..32", "100"), ((2, 2, 1),))
-    assert found.picture(before_and_after=True).caption == "age (as released)"
+    spread = spread_of([ages, Cells((ranges,), np.array([[1.0], [1.0], [2.0], [2.0], [0.0]]))], 0)
+    assert spread is not None
+    assert (spread.slots, spread.counts) == (("2..5", "30..32", "100"), ((2, 2, 1),))
+    assert spread.picture(before_and_after=True).caption == "age (as released)"
 
 
 def test_lengths_of_time_have_a_unit() -> None:
     waits = Variable("wait", unit="s", span=True)
-    found = spread_of([Cells((waits,), np.arange(0.0, 36_000.0, 60.0).reshape(-1, 1))], 0)
-    assert found is not None
-    assert found.name == "wait (hours)"
-    assert found.slots[1] == "1 to under 2"
+    spread = spread_of([Cells((waits,), np.arange(0.0, 36_000.0, 60.0).reshape(-1, 1))], 0)
+    assert spread is not None
+    assert spread.name == "wait (hours)"
+    assert spread.slots[1] == "1 to under 2"
 
 
 def test_long_numbers_are_shown_as_they_are() -> None:
     codes = Variable("number", origin=10**17)
-    found = spread_of([Cells((codes,), np.arange(0.0, 10**16, 10**14).reshape(-1, 1))], 0)
-    assert found is not None
-    assert "·10¹⁷" in found.slots[1]
+    spread = spread_of([Cells((codes,), np.arange(0.0, 10**16, 10**14).reshape(-1, 1))], 0)
+    assert spread is not None
+    assert "·10¹⁷" in spread.slots[1]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -158,8 +158,8 @@ def test_released_cells_in_their_own_terms(seed: int) -> None:
     """The same records, whatever else the original had."""
     before = mixed_cells(seed)
     after = released_cells(before, mixed_groups(seed))
-    own = as_released(after)
-    assert sorted(map(repr, words(own))) == sorted(map(repr, words(after)))
+    released = as_released(after)
+    assert sorted(map(repr, words(released))) == sorted(map(repr, words(after)))
     income, _, born, school, town = after.variables
     order = np.random.default_rng(seed).permutation(len(after))
     values, atoms = after.values[order], after.atoms
@@ -181,9 +181,9 @@ def test_released_cells_in_their_own_terms(seed: int) -> None:
         ).astype(np.int16),
     )
     again = as_released(other)
-    assert again.variables == own.variables
-    assert np.array_equal(again.values, own.values, equal_nan=True)
-    assert (again.atoms is None) == (own.atoms is None)
-    if own.atoms is not None and again.atoms is not None:
-        assert np.array_equal(again.atoms, own.atoms)
-    assert set(own.variables[4].levels) == {row[4] for row in words(after)}
+    assert again.variables == released.variables
+    assert np.array_equal(again.values, released.values, equal_nan=True)
+    assert (again.atoms is None) == (released.atoms is None)
+    if released.atoms is not None and again.atoms is not None:
+        assert np.array_equal(again.atoms, released.atoms)
+    assert set(released.variables[4].levels) == {row[4] for row in words(after)}

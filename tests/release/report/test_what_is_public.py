@@ -1,4 +1,4 @@
-"""What is public follows from the released table and the settings: other originals with the same
+"""Public facts follow from the released table and the settings: other originals with the same
 release give the same files.
 """
 
@@ -110,8 +110,8 @@ def without_loss(text: str) -> str:
         r"(Information loss \(IL\): )[^\n]*",
         rf"(loss\\?(?:\"|&quot;): )\{{[^}}]*?{il}[^}}]*\}}",
     )
-    for place in places:
-        text, count = re.subn(place, r"\1#", text, flags=re.DOTALL if "front" in place else 0)
+    for pattern in places:
+        text, count = re.subn(pattern, r"\1#", text, flags=re.DOTALL if "front" in pattern else 0)
         assert count <= 1
     return text
 
@@ -123,8 +123,8 @@ def two_releases(
     seed in another way.
     """
     columns = method_named(METHODS[number % len(METHODS)]).columns or 2 + number % 2
-    asked, first_table = asked_for(number, columns), table_of(number, records, columns)
-    first = ma.anonymize(first_table, **asked, seed=number, date="2026-01-01")
+    settings, first_table = asked_for(number, columns), table_of(number, records, columns)
+    first = ma.anonymize(first_table, **settings, seed=number, date="2026-01-01")
     rng = np.random.default_rng(number + 1_000)
     order = rng.permutation(records)
     second_table = other_table(first_table, first.labels, 30_000, rng).take(pa.array(order))
@@ -132,18 +132,18 @@ def two_releases(
     with monkeypatch.context() as patched:
         patched.setattr(
             "microagg.pipeline.in_memory.run_method",
-            lambda *_, **__: found_elsewhere(labels, asked),
+            lambda *_, **__: found_elsewhere(labels, settings),
         )
-        second = ma.anonymize(second_table, **asked, date="2026-02-02")
+        second = ma.anonymize(second_table, **settings, date="2026-02-02")
     assert rows_of(first) == rows_of(second)
     assert first.loss["SSE"] != second.loss["SSE"]
     assert first.manifest["input"]["digest"] != second.manifest["input"]["digest"]
     return first, second
 
 
-def found_elsewhere(labels: np.ndarray, asked: dict[str, Any]) -> Grouping:
+def found_elsewhere(labels: np.ndarray, settings: dict[str, Any]) -> Grouping:
     """The same groups under other numbers, after a search that went another way."""
-    params = {"stop_after": 7} if method_named(asked["method"]).has_checkpoints else {}
+    params = {"stop_after": 7} if method_named(settings["method"]).has_checkpoints else {}
     bound = SimpleNamespace(
         il=0.125, optimal=False, solver_optimal=False, about=lambda *_: None, gap=lambda _: 0.125
     )
@@ -155,16 +155,16 @@ def the_same_but_for_the_loss(number: int, folder: Path, monkeypatch: pytest.Mon
     first, second = two_releases(number, records, monkeypatch)
     one, other = public_files(first, folder / "one"), public_files(second, folder / "other")
     assert set(one) == set(other)
-    told = {json.loads(files["out.csv.public.json"])["loss"]["IL"] for files in (one, other)}
-    assert records >= 100 or told == {NOT_TOLD}
+    losses = {json.loads(files["out.csv.public.json"])["loss"]["IL"] for files in (one, other)}
+    assert records >= 100 or losses == {NOT_TOLD}
     for name, text in one.items():
         assert "canary" not in other[name]
         assert "0.125" not in other[name] or "0.125" in text
-        if told == {NOT_TOLD}:
+        if losses == {NOT_TOLD}:
             assert text == other[name], name
         else:
             assert without_loss(text) == without_loss(other[name]), name
-            assert len(told) == 1 or text != other[name], "the test would not see a difference"
+            assert len(losses) == 1 or text != other[name], "the test would not see a difference"
 
 
 @pytest.mark.slow
@@ -199,11 +199,11 @@ def test_other_originals_whose_groups_are_found_again(tmp_path: Path) -> None:
     same = 0
     for number, method in enumerate(METHODS):
         columns = method_named(method).columns or 2
-        asked = {**asked_for(number, columns), "scale": "zscore"}
+        settings = {**asked_for(number, columns), "scale": "zscore"}
         table = table_of(number, 40, columns)
-        first = ma.anonymize(table, **asked, seed=1)
+        first = ma.anonymize(table, **settings, seed=1)
         second = ma.anonymize(
-            other_table(table, first.labels, 1, np.random.default_rng(number)), **asked, seed=1
+            other_table(table, first.labels, 1, np.random.default_rng(number)), **settings, seed=1
         )
         if rows_of(first) == rows_of(second):
             same += 1
@@ -223,7 +223,7 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
         "microagg.pipeline.in_memory.run_method", lambda *_, **__: Grouping(true.labels)
     )
 
-    def told(ages: tuple[int, ...]) -> str:
+    def text_of(ages: tuple[int, ...]) -> str:
         release = ma.anonymize(
             pa.table({"age": list(ages)}), k=3, quasi=["age"], method="mdav", seed=1
         )
@@ -238,7 +238,7 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         return to_json(document) + json.dumps(release.public_manifest)
 
-    seen = told(tuple(values))
+    seen = text_of(tuple(values))
     groups = [
         [
             ages
@@ -250,7 +250,7 @@ def test_an_attack_on_six_records(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = [(*one, *other) for one, other in itertools.product(*groups)]
     assert len(candidates) > 400
     some = candidates[:: len(candidates) // 40]
-    assert sum(told(ages) == seen for ages in some) == len(some) >= 40
+    assert sum(text_of(ages) == seen for ages in some) == len(some) >= 40
 
 
 def other_mixed(cells: Cells, labels: np.ndarray, number: int) -> tuple[Cells, Cells]:

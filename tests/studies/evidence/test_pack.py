@@ -114,18 +114,18 @@ def test_an_internal_pack_is_checked_with_the_original(
     packs: tuple[Path, Path], saved: Path, tmp_path: Path
 ) -> None:
     without = pack_release(Path(shutil.copytree(saved.parent, tmp_path / "copy"), "out.csv"))[1]
-    place = tmp_path / "original.parquet"
-    parquet.write_table(made_table(), place)
-    verdict = verify_pack(without, original=place)
+    path = tmp_path / "original.parquet"
+    parquet.write_table(made_table(), path)
+    verdict = verify_pack(without, original=path)
     assert verdict.holds, verdict
     assert "the original is that of the release" in verdict.confirmed
-    assert not verify_pack(packs[1], original=place).holds  # its certificate proves nothing
-    parquet.write_table(made_table(seed=9), place)
-    assert not verify_pack(without, original=place).holds
+    assert not verify_pack(packs[1], original=path).holds  # its certificate proves nothing
+    parquet.write_table(made_table(seed=9), path)
+    assert not verify_pack(without, original=path).holds
 
 
 def is_accepted(path: Path) -> bool:
-    """Whether a pack holds; what is wrong is one sentence, or a list of what fails."""
+    """Return True if a pack holds; what is wrong is one sentence, or a list of what fails."""
     try:
         verdict = verify_pack(path)
     except ma.InputError as error:
@@ -144,21 +144,23 @@ def _wrong(one_sentence: bool) -> bool:
 def test_one_changed_byte_is_noticed(packs: tuple[Path, Path], tmp_path: Path, which: int) -> None:
     content = packs[which].read_bytes()
     rng = np.random.default_rng(which)
-    place = tmp_path / "changed.zip"
+    path = tmp_path / "changed.zip"
     for position in rng.integers(0, len(content), 75).tolist():
         changed = bytearray(content)
         changed[position] ^= 1 << int(rng.integers(8))
-        place.write_bytes(bytes(changed))
-        assert not is_accepted(place), position
+        path.write_bytes(bytes(changed))
+        assert not is_accepted(path), position
 
 
-def repacked(pack: Path, place: Path, change: object) -> Path:
+def repacked(pack: Path, target: Path, change: object) -> Path:
     """Pack changed files again, with an index that fits them."""
     files = read_zip(pack)
     index = json.loads(files.pop(INDEX))
     change(files)
-    place.write_bytes(zip_bytes({**files, INDEX: index_of(files, index["kind"], index["release"])}))
-    return place
+    target.write_bytes(
+        zip_bytes({**files, INDEX: index_of(files, index["kind"], index["release"])})
+    )
+    return target
 
 
 def test_changed_rows_are_noticed_even_with_a_new_index(
@@ -219,7 +221,7 @@ def test_changed_promises_are_noticed(packs: tuple[Path, Path], tmp_path: Path) 
 
 def test_zip_tricks_are_refused(packs: tuple[Path, Path], tmp_path: Path) -> None:
     files = read_zip(packs[0])
-    place = tmp_path / "trick.zip"
+    path = tmp_path / "trick.zip"
 
     def entry(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -242,8 +244,8 @@ def test_zip_tricks_are_refused(packs: tuple[Path, Path], tmp_path: Path) -> Non
                 archive.writestr(entry(name), files[name])
             for info, content in extra:
                 archive.writestr(info, content)
-        place.write_bytes(buffer.getvalue())
-        assert not is_accepted(place), what
+        path.write_bytes(buffer.getvalue())
+        assert not is_accepted(path), what
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a", "..", "a/b", "a\\b", "more.html", "a.csv"])
@@ -261,21 +263,21 @@ def test_strange_files_are_refused_even_if_packed_as_packs_are(
 def test_twice_the_same_name_bombs_and_additions_are_refused(
     packs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    files, place = read_zip(packs[0]), tmp_path / "trick.zip"
+    files, path = read_zip(packs[0]), tmp_path / "trick.zip"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in [*sorted(files), "out.csv"]:
             archive.writestr(name, files[name])
-    place.write_bytes(buffer.getvalue())
-    assert not is_accepted(place)
+    path.write_bytes(buffer.getvalue())
+    assert not is_accepted(path)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb", bytes(50_000_000))
-    place.write_bytes(buffer.getvalue())
-    assert not is_accepted(place)
+    path.write_bytes(buffer.getvalue())
+    assert not is_accepted(path)
     for content in (packs[0].read_bytes() + b"x", b"x" + packs[0].read_bytes(), b"", b"PK"):
-        place.write_bytes(content)
-        assert not is_accepted(place)
+        path.write_bytes(content)
+        assert not is_accepted(path)
     assert not is_accepted(tmp_path / "nowhere.zip")
 
 

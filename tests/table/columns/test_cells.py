@@ -34,28 +34,30 @@ LIBRARIES = {
 each_library = pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
 
 
-def cells(table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given: Any) -> Cells:
-    return cells_of(open_frame(table), [Column("x", Role.QUASI, kind, levels)], **given)
+def cells(table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **options: Any) -> Cells:
+    return cells_of(open_frame(table), [Column("x", Role.QUASI, kind, levels)], **options)
 
 
-def read(table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given: Any) -> list[Any]:
-    """What each cell stands for: its number or level; an atom as a list of its mark."""
-    found = cells(table, kind, levels, **given)
-    variable, atoms = found.variables[0], found.atoms_of(0)
-    told = []
-    for row, value in enumerate(found.values[:, 0]):
+def read(
+    table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **options: Any
+) -> list[Any]:
+    """Return what each cell stands for: its number or level; an atom as a list of its mark."""
+    encoded = cells(table, kind, levels, **options)
+    variable, atoms = encoded.variables[0], encoded.atoms_of(0)
+    result = []
+    for row, value in enumerate(encoded.values[:, 0]):
         if atoms is not None and atoms[row] >= 0:
             assert math.isnan(value)
-            told.append([variable.marks[atoms[row]]])
+            result.append([variable.marks[atoms[row]]])
         else:
-            told.append(value if variable.kind is Kind.NUMERIC else variable.levels[int(value)])
-    return told
+            result.append(value if variable.kind is Kind.NUMERIC else variable.levels[int(value)])
+    return result
 
 
 def variable_of(
-    table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **given: Any
+    table: Any, kind: Kind, levels: tuple[Any, ...] | None = None, **options: Any
 ) -> Variable:
-    return cells(table, kind, levels, **given).variables[0]
+    return cells(table, kind, levels, **options).variables[0]
 
 
 # ---------------------------------------------------------------- plain numbers
@@ -66,11 +68,11 @@ def variable_of(
 )
 def test_plain_numbers_are_those_of_ever(dtype: str) -> None:
     frame = open_frame(pd.DataFrame({"x": pd.Series([3, 1, 2], dtype=dtype)}))
-    found = cells_of(frame, [Column("x", Role.QUASI, Kind.NUMERIC)], na=["NA", "-9"])
-    assert found.is_plain
-    assert found.variables == (Variable("x", single=dtype.lower() == "float32"),)
-    assert np.array_equal(found.values, values_of(frame, ["x"]))
-    assert found.values.flags.c_contiguous
+    encoded = cells_of(frame, [Column("x", Role.QUASI, Kind.NUMERIC)], na=["NA", "-9"])
+    assert encoded.is_plain
+    assert encoded.variables == (Variable("x", single=dtype.lower() == "float32"),)
+    assert np.array_equal(encoded.values, values_of(frame, ["x"]))
+    assert encoded.values.flags.c_contiguous
 
 
 @pytest.mark.parametrize("values", [[1.0, math.inf], [1.0, -1e101], [2**60, 1]])
@@ -90,9 +92,9 @@ def test_numbers_that_no_release_can_hold(make: Any, values: list[Any], gap: boo
 
 def test_long_whole_numbers_are_differences() -> None:
     least = 2**62
-    found = cells(pa.table({"x": [least + 5, None, least, least + 1]}), Kind.NUMERIC)
-    assert found.variables[0].origin == least
-    assert found.values[:, 0].tolist()[2:] == [0.0, 1.0]
+    encoded = cells(pa.table({"x": [least + 5, None, least, least + 1]}), Kind.NUMERIC)
+    assert encoded.variables[0].origin == least
+    assert encoded.values[:, 0].tolist()[2:] == [0.0, 1.0]
     complete = cells(
         pl.DataFrame({"x": pl.Series([2**64 - 1, 2**64 - 8], dtype=pl.UInt64)}), Kind.NUMERIC
     )
@@ -103,16 +105,16 @@ def test_long_whole_numbers_are_differences() -> None:
 
 def test_a_long_special_code_makes_no_long_numbers() -> None:
     code = 2**62
-    found = cells(pa.table({"x": [30, code, 40]}), Kind.NUMERIC, special={"x": (code,)})
-    assert found.variables[0].origin == 0
-    assert found.values[[0, 2], 0].tolist() == [30.0, 40.0]
+    encoded = cells(pa.table({"x": [30, code, 40]}), Kind.NUMERIC, special={"x": (code,)})
+    assert encoded.variables[0].origin == 0
+    assert encoded.values[[0, 2], 0].tolist() == [30.0, 40.0]
 
 
 def test_long_decimals_are_differences() -> None:
     amounts = [Decimal("12345678901234567890.12"), Decimal("12345678901234567890.62")]
-    found = cells(pa.table({"x": pa.array(amounts, pa.decimal128(30, 2))}), Kind.NUMERIC)
-    assert found.variables[0].origin == amounts[0]
-    assert found.values[:, 0].tolist() == [0.0, 0.5]
+    encoded = cells(pa.table({"x": pa.array(amounts, pa.decimal128(30, 2))}), Kind.NUMERIC)
+    assert encoded.variables[0].origin == amounts[0]
+    assert encoded.values[:, 0].tolist() == [0.0, 0.5]
 
 
 # ---------------------------------------------------------------- atoms
@@ -123,8 +125,8 @@ def test_gaps_and_codes_of_numbers(make: Any) -> None:
     values = [30.0, None, 97.0, float("nan"), -9.0, 98.0]
     expected = [30.0, [None], [97], [None], [None], [98]]
     table = make(values)
-    found = read(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9", "none"])
-    assert found == expected
+    result = read(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9", "none"])
+    assert result == expected
     assert variable_of(table, Kind.NUMERIC, special={"x": (98, 97, 1)}, na=["-9"]).marks == (
         98,
         97,
@@ -146,15 +148,15 @@ def test_gaps_and_codes_of_numbers(make: Any) -> None:
     ids=lambda column: str(column.type),
 )
 def test_codes_are_matched_by_value(column: pa.Array, code: Any, kind: Kind) -> None:
-    found = cells(pa.table({"x": column}), kind, special={"x": (code,)})
-    assert found.atoms is not None
-    assert found.atoms[:, 0].tolist() == [-1, 0]
-    assert found.variables[0].marks == (code,)
+    encoded = cells(pa.table({"x": column}), kind, special={"x": (code,)})
+    assert encoded.atoms is not None
+    assert encoded.atoms[:, 0].tolist() == [-1, 0]
+    assert encoded.variables[0].marks == (code,)
 
 
 def test_marks_that_do_not_occur_are_kept() -> None:
-    found = cells(pa.table({"x": [1, 2]}), Kind.NUMERIC, special={"x": (97,)})
-    assert (found.variables[0].marks, found.atoms) == ((97,), None)
+    encoded = cells(pa.table({"x": [1, 2]}), Kind.NUMERIC, special={"x": (97,)})
+    assert (encoded.variables[0].marks, encoded.atoms) == ((97,), None)
 
 
 def test_codes_in_single_precision() -> None:
@@ -167,8 +169,8 @@ def test_codes_in_single_precision() -> None:
 def test_codes_among_stamps(zone: str | None, code: Any) -> None:
     stamps = [dt.datetime(2024, 5, 1), dt.datetime(1900, 1, 1), None, dt.datetime(2024, 5, 3)]
     column = pl.Series(stamps).dt.replace_time_zone(zone)
-    found = read(pl.DataFrame({"x": column}), Kind.NUMERIC, special={"x": (code,)})
-    assert found == [0.0, [code], [None], 2.0]
+    values = read(pl.DataFrame({"x": column}), Kind.NUMERIC, special={"x": (code,)})
+    assert values == [0.0, [code], [None], 2.0]
 
 
 @pytest.mark.parametrize(
@@ -186,9 +188,9 @@ def test_a_code_that_can_match_nothing(column: pa.Array) -> None:
     "column", [pa.nulls(3), pa.nulls(3, pa.string()), pa.array([math.nan] * 3), pa.array([-9] * 3)]
 )
 def test_nothing_but_gaps_is_one_category(column: pa.Array, kind: Kind) -> None:
-    found = cells(pa.table({"x": column}), kind, na=["-9"])
-    assert (found.variables[0].kind, found.variables[0].levels) == (Kind.NOMINAL, (None,))
-    assert (found.values[:, 0].tolist(), found.atoms) == ([0.0] * 3, None)
+    encoded = cells(pa.table({"x": column}), kind, na=["-9"])
+    assert (encoded.variables[0].kind, encoded.variables[0].levels) == (Kind.NOMINAL, (None,))
+    assert (encoded.values[:, 0].tolist(), encoded.atoms) == ([0.0] * 3, None)
 
 
 # ---------------------------------------------------------------- text that means numbers
@@ -197,8 +199,8 @@ def test_nothing_but_gaps_is_one_category(column: pa.Array, kind: Kind) -> None:
 @each_library
 def test_text_as_numbers(make: Any) -> None:
     table = make(["30", " 30.0", "+1e2", None, "NA", ".", "97", "-9", "refused"])
-    found = read(table, Kind.NUMERIC, special={"x": (97, "refused")}, na=["-9"])
-    assert found == [30.0, 30.0, 100.0, [None], [None], [None], [97], [None], ["refused"]]
+    values = read(table, Kind.NUMERIC, special={"x": (97, "refused")}, na=["-9"])
+    assert values == [30.0, 30.0, 100.0, [None], [None], [None], [97], [None], ["refused"]]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +253,8 @@ def test_resolution(stamps: list[str], unit: str, step: int, zone: str | None) -
     column = pd.Series([pd.Timestamp(stamp, tz=zone) for stamp in stamps]).astype(
         f"datetime64[ns{'' if zone is None else ', ' + zone}]"
     )
-    found = variable_of(pd.DataFrame({"x": column}), Kind.NUMERIC)
-    assert (found.unit, found.step) == (unit, step)
+    variable = variable_of(pd.DataFrame({"x": column}), Kind.NUMERIC)
+    assert (variable.unit, variable.step) == (unit, step)
 
 
 def test_days_are_counted_on_the_clock_of_the_zone() -> None:
@@ -260,9 +262,9 @@ def test_days_are_counted_on_the_clock_of_the_zone() -> None:
     column = pd.Series(
         pd.to_datetime(["2024-03-30", "2024-03-31", "2024-04-01"]).tz_localize("Europe/Berlin")
     )
-    found = cells(pd.DataFrame({"x": column}), Kind.NUMERIC)
-    assert found.variables[0].wall
-    assert found.values[:, 0].tolist() == [0.0, 1.0, 2.0]
+    encoded = cells(pd.DataFrame({"x": column}), Kind.NUMERIC)
+    assert encoded.variables[0].wall
+    assert encoded.values[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_hours_that_come_twice_stay_apart() -> None:
@@ -282,16 +284,16 @@ def test_a_midnight_that_comes_twice() -> None:
     shows one day.
     """
     utc = pd.to_datetime(["2024-11-03 04:00", "2024-11-03 05:00"]).tz_localize("UTC")
-    found = cells(pd.DataFrame({"x": pd.Series(utc.tz_convert("America/Havana"))}), Kind.NUMERIC)
-    assert (found.variables[0].wall, found.values[:, 0].tolist()) == (False, [0.0, 3600.0])
+    encoded = cells(pd.DataFrame({"x": pd.Series(utc.tz_convert("America/Havana"))}), Kind.NUMERIC)
+    assert (encoded.variables[0].wall, encoded.values[:, 0].tolist()) == (False, [0.0, 3600.0])
 
 
 def test_stamps_are_exact_differences() -> None:
     start = pd.Timestamp("2024-05-01 00:00:00.000000001")
     column = pd.Series([start, start + pd.Timedelta(1, "ns"), start + pd.Timedelta(3, "ns")])
-    found = cells(pd.DataFrame({"x": column}), Kind.NUMERIC)
-    assert found.values[:, 0].tolist() == [0.0, 1.0, 3.0]
-    assert found.variables[0].origin == start.value
+    encoded = cells(pd.DataFrame({"x": column}), Kind.NUMERIC)
+    assert encoded.values[:, 0].tolist() == [0.0, 1.0, 3.0]
+    assert encoded.variables[0].origin == start.value
 
 
 # ---------------------------------------------------------------- levels
@@ -311,9 +313,9 @@ def test_levels_of_ordered_types_count_though_nobody_has_them() -> None:
         ),
     ):
         assert suggested_kind(open_frame(table), "x") is Kind.ORDINAL
-        found = cells(table, Kind.ORDINAL)
-        assert found.variables[0].levels == ("low", "mid", "high")
-        assert found.values[[0, 2], 0].tolist() == [2.0, 0.0]
+        encoded = cells(table, Kind.ORDINAL)
+        assert encoded.variables[0].levels == ("low", "mid", "high")
+        assert encoded.values[[0, 2], 0].tolist() == [2.0, 0.0]
         assert variable_of(table, Kind.NOMINAL).levels == ("low", "high", None)
 
 
@@ -344,11 +346,11 @@ def test_unordered_categories_are_sorted() -> None:
 
 def test_declared_levels() -> None:
     table = pa.table({"x": ["PS", "P", None, "NA", "refused"]})
-    found = cells(table, Kind.ORDINAL, ("P", "S", "PS"), special={"x": ("refused",)}, na=["NA"])
-    assert found.variables[0].levels == ("P", "S", "PS")
-    assert found.values[:2, 0].tolist() == [2.0, 0.0]
-    assert found.atoms is not None
-    assert found.atoms[:, 0].tolist() == [-1, -1, 1, 1, 0]
+    encoded = cells(table, Kind.ORDINAL, ("P", "S", "PS"), special={"x": ("refused",)}, na=["NA"])
+    assert encoded.variables[0].levels == ("P", "S", "PS")
+    assert encoded.values[:2, 0].tolist() == [2.0, 0.0]
+    assert encoded.atoms is not None
+    assert encoded.atoms[:, 0].tolist() == [-1, -1, 1, 1, 0]
     numbers = cells(pa.table({"x": [3, 1]}), Kind.ORDINAL, ("1", "2", "3"))
     assert numbers.values[:, 0].tolist() == [2.0, 0.0]
     assert numbers.variables[0].levels[::2] == (1, 3)
@@ -376,9 +378,9 @@ def test_special_codes_are_no_levels_of_an_ordered_type() -> None:
     table = pd.DataFrame(
         {"x": pd.Categorical(["b", "refused", "a"], ["a", "refused", "NA", "b"], ordered=True)}
     )
-    found = cells(table, Kind.ORDINAL, special={"x": ("refused",)}, na=["NA"])
-    assert found.variables[0].levels == ("a", "b")
-    assert found.values[[0, 2], 0].tolist() == [1.0, 0.0]
+    encoded = cells(table, Kind.ORDINAL, special={"x": ("refused",)}, na=["NA"])
+    assert encoded.variables[0].levels == ("a", "b")
+    assert encoded.values[[0, 2], 0].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -386,8 +388,8 @@ def test_special_codes_are_no_levels_of_an_ordered_type() -> None:
 )
 def test_what_is_declared_missing_is_no_special_code(column: pa.Array) -> None:
     for kind in (Kind.NUMERIC, Kind.ORDINAL):
-        found = read(pa.table({"x": column}), kind, special={"x": (-9,)}, na=["-9"])
-        assert found[1] == [None]
+        values = read(pa.table({"x": column}), kind, special={"x": (-9,)}, na=["-9"])
+        assert values[1] == [None]
 
 
 def test_namibia_is_a_value() -> None:
@@ -440,7 +442,9 @@ def test_suggested_kinds() -> None:
         "String": "nominal",
     }
     for name, kind in kinds.items():
-        assert kind == next((told for word, told in words.items() if word in name), "numeric"), name
+        assert kind == next(
+            (expected for word, expected in words.items() if word in name), "numeric"
+        ), name
     assert set(kinds.values()) == {"numeric", "ordinal", "nominal"}
 
 
@@ -459,30 +463,30 @@ def test_several_columns() -> None:
         Column("t", Role.QUASI, Kind.NOMINAL),
         Column("n", Role.QUASI, Kind.NUMERIC),
     ]
-    found = cells_of(frame, columns, special={"o": (97,)}, hierarchies={"t": tree})
-    assert found.names == ["o", "t", "n"]
-    assert found.variables[1].hierarchy is tree
-    assert found.atoms is not None
-    assert found.atoms.dtype == np.int16
-    assert found.atoms.tolist() == [[-1, -1, -1], [-1, -1, 0], [0, -1, -1]]
-    assert np.isnan(found.values).tolist() == (found.atoms >= 0).tolist()
+    encoded = cells_of(frame, columns, special={"o": (97,)}, hierarchies={"t": tree})
+    assert encoded.names == ["o", "t", "n"]
+    assert encoded.variables[1].hierarchy is tree
+    assert encoded.atoms is not None
+    assert encoded.atoms.dtype == np.int16
+    assert encoded.atoms.tolist() == [[-1, -1, -1], [-1, -1, 0], [0, -1, -1]]
+    assert np.isnan(encoded.values).tolist() == (encoded.atoms >= 0).tolist()
 
 
 # ---------------------------------------------------------------- against plain lists
 
 
 def oracle(values: list[Any], kind: Kind, special: list[Any], na: list[str]) -> list[Any]:
-    """What each cell stands for, one after the other."""
-    told: list[Any] = []
+    """Return what each cell stands for, one after the other."""
+    result: list[Any] = []
     for value in values:
         marker = value is None or any(value == text or value == _number(text) for text in na)
         if marker or (isinstance(value, float) and math.isnan(value)):
-            told.append(None if kind is Kind.NOMINAL else [None])
+            result.append(None if kind is Kind.NOMINAL else [None])
         elif kind is not Kind.NOMINAL and value in special:
-            told.append([value])
+            result.append([value])
         else:
-            told.append(value)
-    return told
+            result.append(value)
+    return result
 
 
 def _number(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the groups of a part of a table release is what they release in the whole."""
+"""Groups of a part of a table release what they release in the whole."""
 
 from __future__ import annotations
 
@@ -52,13 +52,18 @@ def test_parts_release_what_the_whole_does(seed: int, precision: str) -> None:
     )
     for part in np.array_split(np.arange(int(labels.max()) + 1), 5):
         rows = np.isin(labels, part)
-        own = np.unique(labels[rows], return_inverse=True)[1].astype(np.int32)
-        found = aggregated(
-            cells.rows(rows), own, k=3, weights=weights[rows], whole=whole, precision=precision
+        part_labels = np.unique(labels[rows], return_inverse=True)[1].astype(np.int32)
+        result = aggregated(
+            cells.rows(rows),
+            part_labels,
+            k=3,
+            weights=weights[rows],
+            whole=whole,
+            precision=precision,
         )
-        assert np.array_equal(found.cells.values, expected.cells.values[rows], equal_nan=True)
-        there = (
-            np.full((int(rows.sum()), 3), -1) if found.cells.atoms is None else found.cells.atoms
+        assert np.array_equal(result.cells.values, expected.cells.values[rows], equal_nan=True)
+        part_atoms = (
+            np.full((int(rows.sum()), 3), -1) if result.cells.atoms is None else result.cells.atoms
         )
-        assert np.array_equal(there, expected.cells.atoms[rows])
-        assert found.decimals == expected.decimals
+        assert np.array_equal(part_atoms, expected.cells.atoms[rows])
+        assert result.decimals == expected.decimals

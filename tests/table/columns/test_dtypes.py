@@ -36,21 +36,21 @@ def round_trip(table: Any, kind: Kind | None = None, *, whole: bool = True, **se
     return back.to_native()
 
 
-def assert_same(back: Any, given: Any) -> None:
+def assert_same(back: Any, original: Any) -> None:
     """Equal values of an equal type, categories without those of nobody aside."""
-    if isinstance(given, pa.ChunkedArray):
-        assert back.type == given.type
-        assert back.to_pylist() == given.to_pylist()
-    elif isinstance(given, pl.Series):
-        if not isinstance(given.dtype, pl.Enum):
-            assert back.dtype == given.dtype
-        assert back.to_list() == given.to_list()
+    if isinstance(original, pa.ChunkedArray):
+        assert back.type == original.type
+        assert back.to_pylist() == original.to_pylist()
+    elif isinstance(original, pl.Series):
+        if not isinstance(original.dtype, pl.Enum):
+            assert back.dtype == original.dtype
+        assert back.to_list() == original.to_list()
     else:
-        if isinstance(given.dtype, pd.CategoricalDtype):
-            given = given.cat.remove_unused_categories()
-            if not given.cat.ordered:
-                given = given.cat.reorder_categories(sorted(given.cat.categories))
-        pd.testing.assert_series_equal(back, given)
+        if isinstance(original.dtype, pd.CategoricalDtype):
+            original = original.cat.remove_unused_categories()
+            if not original.cat.ordered:
+                original = original.cat.reorder_categories(sorted(original.cat.categories))
+        pd.testing.assert_series_equal(back, original)
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -93,7 +93,7 @@ def listed(column: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", GAPPY)
 def test_cells_of_other_records(name: str) -> None:
-    """What `draw` does: each record gets another one's cell."""
+    """A `draw` gives each record another one's cell."""
     frame, order = open_frame(GAPPY[name]), [3, 3, 1, 0, 5, 4]
     expected = [listed(GAPPY[name]["x"])[row] for row in order]
     for kind in {suggested_kind(frame, "x"), Kind.ORDINAL, Kind.NOMINAL}:
@@ -183,7 +183,7 @@ def test_gaps_are_written_as_the_column_writes_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "number", "told"),
+    ("texts", "number", "text"),
     [
         (["1.50", "2.00"], 1.75, "1.75"),
         (["1.50", "2.00"], 1.5, "1.50"),
@@ -197,11 +197,11 @@ def test_gaps_are_written_as_the_column_writes_them() -> None:
     ],
 )
 def test_numbers_in_text_are_spelled_like_the_others(
-    texts: list[str], number: float, told: str
+    texts: list[str], number: float, text: str
 ) -> None:
     table = pa.table({"x": pa.array(texts, pa.large_string())})
     back = given_numbers(table, [number] * len(texts))
-    assert (back.type, back.to_pylist()) == (pa.large_string(), [told] * len(texts))
+    assert (back.type, back.to_pylist()) == (pa.large_string(), [text] * len(texts))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,8 @@ def test_the_mean_of_two_stamps(name: str) -> None:
     back = restore_column(frame["x"], variable, np.full(6, rounded), None, whole=True)
     assert back.dtype == frame["x"].dtype
     first, second, middle = (
-        _instant(each) for each in (listed(table["x"])[0], listed(table["x"])[1], back.to_list()[0])
+        _instant(stamp)
+        for stamp in (listed(table["x"])[0], listed(table["x"])[1], back.to_list()[0])
     )
     unit = dt.timedelta(days=1) if variable.unit == "D" else dt.timedelta(seconds=variable.step)
     assert abs(middle - (first + (second - first) / 2)) <= unit / 2
@@ -364,8 +365,10 @@ def test_ranges_and_ancestors_are_text(name: str) -> None:
     back = restore_column(
         frame["x"], released, numbers, np.array([-1, 1, -1, -1, 0, -1], np.int16), whole=True
     )
-    told = ["1..3", None, "*", "1..3", "97", "*"]
-    assert [None if value != value or value is pd.NA else value for value in back.to_list()] == told
+    expected = ["1..3", None, "*", "1..3", "97", "*"]
+    assert [
+        None if value != value or value is pd.NA else value for value in back.to_list()
+    ] == expected
 
 
 def test_released_categories_are_those_that_occur() -> None:
@@ -377,11 +380,11 @@ def test_released_categories_are_those_that_occur() -> None:
             continue
         cells = cells_of(frame, [Column("x", Role.QUASI, suggested_kind(frame, "x"))])
         variable = cells.variables[0]
-        place = [
+        positions = [
             float(variable.levels.index(town))
             for town in ("Bonn", "Bonn", "Bonn", "Kiel", "Kiel", "Kiel")
         ]
-        back = restore_column(frame["x"], variable, np.array(place), None, whole=True)
+        back = restore_column(frame["x"], variable, np.array(positions), None, whole=True)
         table = same_type(frame.with_columns(back), COMPLETE[name])
         held = open_frame(table).to_arrow().column("x").unify_dictionaries().chunk(0)
         ordered = "ordered=True" in name or "ordered=1" in name or "Enum" in name

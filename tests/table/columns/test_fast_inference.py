@@ -104,21 +104,24 @@ def test_columns_become_what_the_slow_rules_make_of_them(
     rng = random.Random(seed)
     cases = [(made_up(rng), rng.choice(ASKED)) for _ in range(120)]
     columns = [
-        (pa.chunked_array([cells[:2], cells[2:]], pa.string()), asked) for cells, asked in cases
+        (pa.chunked_array([cells[:2], cells[2:]], pa.string()), settings)
+        for cells, settings in cases
     ]
 
     def all_of() -> list[Any]:
         quasi = [
-            outcome(text_inference.quasi_column, "a", column, asked) for column, asked in columns
+            outcome(text_inference.quasi_column, "a", column, settings)
+            for column, settings in columns
         ]
         return quasi + [
-            outcome(reading._settle, "a", column, asked, Dialect()) for column, asked in columns
+            outcome(reading._settle, "a", column, settings, Dialect())
+            for column, settings in columns
         ]
 
     quick = all_of()
     without_quick_looks(monkeypatch)
     assert quick == all_of()
-    assert len({str(each)[:12] for each in quick}) > 4, "of many sorts"
+    assert len({str(entry)[:12] for entry in quick}) > 4, "of many sorts"
 
 
 def as_arrow_writes(value: float) -> str:

@@ -72,11 +72,11 @@ def test_facts() -> None:
 
 
 def test_a_column_like_another() -> None:
-    given = nw.from_native(pd.Series([1, 2], name="age", dtype="Int8"), series_only=True)
-    whole = column_like(given, np.array([3.0, 4.0]), whole=True)
+    series = nw.from_native(pd.Series([1, 2], name="age", dtype="Int8"), series_only=True)
+    whole = column_like(series, np.array([3.0, 4.0]), whole=True)
     assert whole.name == "age"
     assert whole.to_native().dtype == "Int8"
-    assert column_like(given, np.array([3.5, 4.0]), whole=False).to_native().tolist() == [3.5, 4.0]
+    assert column_like(series, np.array([3.5, 4.0]), whole=False).to_native().tolist() == [3.5, 4.0]
 
 
 @pytest.mark.parametrize(

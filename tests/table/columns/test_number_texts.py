@@ -37,8 +37,8 @@ def test_dates() -> None:
 
 
 def test_stamps_without_a_zone() -> None:
-    found = written(pa.array(STAMPS, pa.timestamp("s")), "s", [seconds(stamp) for stamp in STAMPS])
-    assert found == [stamp.isoformat() for stamp in STAMPS]
+    texts = written(pa.array(STAMPS, pa.timestamp("s")), "s", [seconds(stamp) for stamp in STAMPS])
+    assert texts == [stamp.isoformat() for stamp in STAMPS]
 
 
 def test_stamps_with_a_zone_are_what_its_clocks_show() -> None:
@@ -52,12 +52,12 @@ def test_midnights_of_greenwich_in_another_zone() -> None:
     assert written(column, "D", [0, 1]) == ["1970-01-01T01:00:00", "1970-01-02T01:00:00"]
 
 
-@pytest.mark.parametrize(("unit", "each"), [("s", 1), ("ms", 1000), ("us", 10**6)])
-def test_times_of_day(unit: str, each: int) -> None:
+@pytest.mark.parametrize(("unit", "step"), [("s", 1), ("ms", 1000), ("us", 10**6)])
+def test_times_of_day(unit: str, step: int) -> None:
     day = [dt.time(0, 0, 5), dt.time(23, 59, 58)]
     kind = pa.time64("us") if unit == "us" else pa.time32(unit)
-    found = written(pa.array(day, kind), unit, [5 * each, 86_398 * each])
-    assert [dt.time.fromisoformat(text) for text in found] == day
+    texts = written(pa.array(day, kind), unit, [5 * step, 86_398 * step])
+    assert [dt.time.fromisoformat(text) for text in texts] == day
     assert written(pa.array(day, kind), "D", [0]) == ["00:00:00"]
 
 
@@ -82,8 +82,8 @@ def test_the_ends_of_ranges(library: str) -> None:
         np.array([[0.0, 3.0], [2.0, 4.0]]),
     )
     how = {"born": "range", "age": "range"}
-    found = aggregated(cells, np.zeros(2, np.int32), how=how, k=2, texts=texts_like(frame)).cells
-    assert [variable.levels for variable in found.variables] == [
+    result = aggregated(cells, np.zeros(2, np.int32), how=how, k=2, texts=texts_like(frame)).cells
+    assert [variable.levels for variable in result.variables] == [
         ("2024-02-28..2024-03-01",),
         ("3..4",),
     ]

@@ -31,32 +31,33 @@ COLUMNS: dict[str, pa.Array] = {
     "floats": pa.array(RNG.normal(size=40), mask=RNG.random(40) < 0.2),
     "single": pa.array(RNG.normal(size=40).astype(np.float32)),
     "decimals": pa.array(
-        [Decimal(int(each)).scaleb(-2) for each in RNG.integers(0, 999, 40)], pa.decimal128(9, 2)
+        [Decimal(int(number)).scaleb(-2) for number in RNG.integers(0, 999, 40)],
+        pa.decimal128(9, 2),
     ),
     "long decimals": pa.array(
-        [Decimal(10**17 + int(each)).scaleb(-2) for each in RNG.integers(0, 99, 40)],
+        [Decimal(10**17 + int(number)).scaleb(-2) for number in RNG.integers(0, 99, 40)],
         pa.decimal128(20, 2),
     ),
     "days": pa.array(
-        [START.date() + datetime.timedelta(int(each)) for each in RNG.integers(0, 900, 40)]
+        [START.date() + datetime.timedelta(int(number)) for number in RNG.integers(0, 900, 40)]
     ),
     "hours": pa.array(
-        [START + datetime.timedelta(hours=int(each)) for each in RNG.integers(0, 99, 40)],
+        [START + datetime.timedelta(hours=int(number)) for number in RNG.integers(0, 99, 40)],
         pa.timestamp("us"),
     ),
     "one second late": pa.array(
         [
-            *[START + datetime.timedelta(hours=each) for each in range(39)],
+            *[START + datetime.timedelta(hours=number) for number in range(39)],
             START + datetime.timedelta(seconds=1),
         ],
         pa.timestamp("ms"),
     ),
     "zoned": pa.array(
-        [START + datetime.timedelta(days=each) for each in range(40)],
+        [START + datetime.timedelta(days=number) for number in range(40)],
         pa.timestamp("s", "Europe/Berlin"),
     ),
-    "times": pa.array([datetime.time(each % 24, 30) for each in range(40)], pa.time32("s")),
-    "texts": pa.array([f" {each}" if each % 7 else "NA" for each in range(40)]),
+    "times": pa.array([datetime.time(number % 24, 30) for number in range(40)], pa.time32("s")),
+    "texts": pa.array([f" {number}" if number % 7 else "NA" for number in range(40)]),
     "texts, the last one no whole number": pa.array([*map(str, range(39)), "4.5"]),
     "nothing": pa.array([None] * 40, pa.int64()),
 }
@@ -73,12 +74,15 @@ def test_parts_come_to_the_whole(name: str, cuts: tuple[int, ...]) -> None:
         for first, last in itertools.pairwise(edges)
     ]
     extent = Extent()
-    for part, own in parts:
-        extent.combine(extent_of(parse_column(part, own), own))
+    for part, part_codes in parts:
+        extent.combine(extent_of(parse_column(part, part_codes), part_codes))
     facts = terms_of(column.type, extent, codes)
     assert facts == whole.facts
     values = np.concatenate(
-        [numbers_in(parse_column(part, own), facts, own) for part, own in parts]
+        [
+            numbers_in(parse_column(part, part_codes), facts, part_codes)
+            for part, part_codes in parts
+        ]
     )
     assert np.array_equal(values, whole.values, equal_nan=True)
 
@@ -89,10 +93,10 @@ def test_of_two_codes_that_are_one_value_the_first_counts() -> None:
         pa.array([97.0, 98.0, 5.0]),
         pa.array(["97", "98.0", "5"]),
     ):
-        found = numbers_of(pa.chunked_array([column]), Codes("x", special=[98, "97.0", 97, "98"]))
-        assert found.special is not None
-        assert found.special.tolist() == [1, 0, -1]
-        assert np.isnan(found.values).tolist() == [True, True, False]
+        parsed = numbers_of(pa.chunked_array([column]), Codes("x", special=[98, "97.0", 97, "98"]))
+        assert parsed.special is not None
+        assert parsed.special.tolist() == [1, 0, -1]
+        assert np.isnan(parsed.values).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -108,5 +112,5 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(
         with pytest.raises(InputError, match="a whole number of more than 15 digits"):
             numbers_of(column, Codes("x"))
     else:
-        found = numbers_of(column, Codes("x"))
-        assert [int(value) + found.facts["origin"] for value in found.values] == values
+        parsed = numbers_of(column, Codes("x"))
+        assert [int(value) + parsed.facts["origin"] for value in parsed.values] == values

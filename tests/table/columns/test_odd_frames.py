@@ -36,7 +36,7 @@ def test_columns_that_cannot_be_released(name: str, role: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("options", "says"),
     [
         ({"confidential": None}, "confidential must be"),
         ({"keep": None}, "keep must be"),
@@ -50,16 +50,16 @@ def test_columns_that_cannot_be_released(name: str, role: str) -> None:
         ({"progress": "bar"}, "progress must be"),
     ],
 )
-def test_parameters(given: dict[str, Any], says: str) -> None:
+def test_parameters(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ma.InputError, match=says):
         ma.anonymize(
             np.arange(24.0).reshape(12, 2),
             3,
-            **{"quasi": [0], "rest": "drop", "method": "mdav", **given},
+            **{"quasi": [0], "rest": "drop", "method": "mdav", **options},
         )
-    if not {"confidential", "keep", "exact"} & set(given):
+    if not {"confidential", "keep", "exact"} & set(options):
         with pytest.raises(ma.InputError, match=says):
-            ma.partition(np.arange(24.0).reshape(12, 2), 3, method="mdav", **given)
+            ma.partition(np.arange(24.0).reshape(12, 2), 3, method="mdav", **options)
 
 
 @pytest.mark.parametrize("name", ["a\0b", None, ("a", 1)])

@@ -31,14 +31,14 @@ def look(values: Any, *, typed: bool = True) -> ColumnProfile:
 def counted(cells: list[str | None]) -> tuple[int, int, int]:
     """The slow way: cells with a value, different values, those of one cell alone."""
     values = [cell.strip() for cell in cells if cell is not None]
-    there = [
+    present = [
         value for value in values if value.lower() not in ("", "na", "n/a", ".", "nan", "null")
     ]
     try:
-        counts = Counter(map(float, there))
+        counts = Counter(map(float, present))
     except ValueError:
-        counts = Counter(there)
-    return len(there), len(counts), sum(count == 1 for count in counts.values())
+        counts = Counter(present)
+    return len(present), len(counts), sum(count == 1 for count in counts.values())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -54,10 +54,10 @@ def test_counts_by_value(seed: int) -> None:
         None,
         words[0],
     ]
-    found = look(pa.array(cells), typed=bool(seed % 3))
-    assert (found.values, found.distinct, found.single) == counted(cells)
-    assert found.kind is (Kind.NUMERIC if seed % 2 else Kind.NOMINAL)
-    assert found.text is not bool(seed % 2)
+    column_profile = look(pa.array(cells), typed=bool(seed % 3))
+    assert (column_profile.values, column_profile.distinct, column_profile.single) == counted(cells)
+    assert column_profile.kind is (Kind.NUMERIC if seed % 2 else Kind.NOMINAL)
+    assert column_profile.text is not bool(seed % 2)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_counts_by_value(seed: int) -> None:
     ],
 )
 def test_kinds(values: Any, kind: Kind, whole: bool) -> None:
-    found = look(values)
-    assert (found.kind, found.whole) == (kind, whole)
+    column_profile = look(values)
+    assert (column_profile.kind, column_profile.whole) == (kind, whole)
 
 
 def test_what_has_to_be_said() -> None:
@@ -99,8 +99,12 @@ def test_lists_cannot_be_released() -> None:
 
 def test_other_libraries() -> None:
     for frame in (pd.DataFrame({"x": [1.0, None, 1.0]}), pl.DataFrame({"x": [1, None, 1]})):
-        found = profile_column(nw.from_native(frame, eager_only=True), "x")
-        assert (found.values, found.distinct, found.whole) == (2, 1, True)
+        column_profile = profile_column(nw.from_native(frame, eager_only=True), "x")
+        assert (column_profile.values, column_profile.distinct, column_profile.whole) == (
+            2,
+            1,
+            True,
+        )
     ordered = pd.DataFrame({"x": pd.Categorical(["lo", "hi", None], ["lo", "hi"], ordered=True)})
     assert profile_column(nw.from_native(ordered, eager_only=True), "x").kind is Kind.ORDINAL
 
@@ -136,12 +140,12 @@ def test_every_type_is_what_a_release_takes_it_for(gaps: bool) -> None:
     for name, table in every_type.all_tables(gaps=gaps).items():
         frame = open_frame(table)
         (column,) = frame.columns
-        found = profile_column(frame, column)
-        assert found.readable, name
-        assert (found.declared_kind or found.kind) is found.kind, name
-        if found.declared_kind is None:
-            assert found.kind is suggested_kind(frame, column), name
-        assert found.values == len(frame) - 2 * gaps, name
+        column_profile = profile_column(frame, column)
+        assert column_profile.readable, name
+        assert (column_profile.declared_kind or column_profile.kind) is column_profile.kind, name
+        if column_profile.declared_kind is None:
+            assert column_profile.kind is suggested_kind(frame, column), name
+        assert column_profile.values == len(frame) - 2 * gaps, name
 
 
 def test_more_texts_than_are_counted_in_chunks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ DAY = datetime.date(2024, 1, 31)
 
 
 def different(hashes: np.ndarray) -> int:
-    """How many rows of hashes differ; one lane differs where the other does."""
+    """Count the rows of hashes that differ; one lane differs where the other does."""
     for lane in (0, 1):
         assert len(np.unique(hashes[:, lane])) == len(np.unique(hashes, axis=0))
     return len(np.unique(hashes, axis=0))

@@ -36,9 +36,9 @@ def written(path: Path, cells: list[str], beside: str = "x") -> Path:
     return path
 
 
-def read(tmp_path: Path, cells: list[str], **said: Any) -> pa.Table:
+def read(tmp_path: Path, cells: list[str], **settings: Any) -> pa.Table:
     return read_table(
-        written(tmp_path / "in.csv", cells), quasi=["a"], settings=column_settings(**said)
+        written(tmp_path / "in.csv", cells), quasi=["a"], settings=column_settings(**settings)
     )
 
 
@@ -48,7 +48,7 @@ def cells_of_file(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said", "kind", "expected"),
+    ("cells", "settings", "kind", "expected"),
     [
         (["30", "40"], {}, pa.int64(), [30, 40]),
         (["30", "", "40"], {}, pa.int64(), [30, None, 40]),
@@ -84,9 +84,13 @@ def cells_of_file(path: Path) -> list[str]:
     ],
 )  # fmt: skip
 def test_what_a_column_becomes(
-    tmp_path: Path, cells: list[str], said: dict[str, Any], kind: pa.DataType, expected: list[Any]
+    tmp_path: Path,
+    cells: list[str],
+    settings: dict[str, Any],
+    kind: pa.DataType,
+    expected: list[Any],
 ) -> None:
-    column = read(tmp_path, cells, **said).column("a")
+    column = read(tmp_path, cells, **settings).column("a")
     assert column.type == kind
     assert column.to_pylist() == expected
 
@@ -106,7 +110,7 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said", "says"),
+    ("cells", "settings", "says"),
     [
         (["30", "x", "40"], {},
          r"row 2 .*: text where a number is needed; mend it, or say what it is: "
@@ -127,11 +131,13 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
         (["2024-01-31", "97"], {"special": {"a": 97}}, "row 2 .*special code in a column of dates"),
     ],
 )  # fmt: skip
-def test_what_is_refused(tmp_path: Path, cells: list[str], said: dict[str, Any], says: str) -> None:
+def test_what_is_refused(
+    tmp_path: Path, cells: list[str], settings: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ma.InputError, match=says) as refused:
-        read(tmp_path, cells, **said)
-    told = str(refused.value).replace("infinite", "")
-    assert not [cell for cell in cells if len(cell) > 2 and cell in told], "a value is told"
+        read(tmp_path, cells, **settings)
+    message = str(refused.value).replace("infinite", "")
+    assert not [cell for cell in cells if len(cell) > 2 and cell in message], "a value is told"
 
 
 def test_half_of_the_values_decide(tmp_path: Path) -> None:
@@ -141,7 +147,7 @@ def test_half_of_the_values_decide(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "settings"),
     [
         (["30", "NA", "NA", "40"], {}),
         (["30", "", "", "40"], {}),
@@ -165,12 +171,12 @@ def test_half_of_the_values_decide(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("options", [{}, {"delimiter": ";"}, {"escape_formulas": True}])
 def test_what_is_written_looks_as_it_was_read(
-    tmp_path: Path, cells: list[str], said: dict[str, Any], options: dict[str, Any]
+    tmp_path: Path, cells: list[str], settings: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    table = read(tmp_path, cells, **said)
+    table = read(tmp_path, cells, **settings)
     out = tmp_path / "out.csv"
     write_table(table, out, **options)
-    again = read_table(out, quasi=["a"], settings=column_settings(**said))
+    again = read_table(out, quasi=["a"], settings=column_settings(**settings))
     assert again.equals(table)
     if options.get("delimiter", ",") == ",":
         assert cells_of_file(out) == cells
@@ -189,8 +195,8 @@ def test_the_most_frequent_marker_is_written(tmp_path: Path) -> None:
 def test_parquet_has_nulls_and_no_marks(tmp_path: Path) -> None:
     table = read(tmp_path, ["2024-01-31", "NA"])
     write_table(table, tmp_path / "out.parquet")
-    field = (found := read_table(tmp_path / "out.parquet")).schema.field("a")
-    assert found.column("a").to_pylist() == [datetime.date(2024, 1, 31), None]
+    field = (result := read_table(tmp_path / "out.parquet")).schema.field("a")
+    assert result.column("a").to_pylist() == [datetime.date(2024, 1, 31), None]
     assert not {name for name in field.metadata or {} if name.startswith(b"microagg")}
 
 
@@ -218,9 +224,9 @@ def test_other_columns_keep_their_text_and_tell_that_they_mean_numbers(tmp_path:
     assert attributes_of(table, ["a"])[0].codes.max() == 2, "two numbers, and what is missing"
     write_table(table, tmp_path / "out.csv")
     assert cells_of_file(tmp_path / "out.csv") == cells
-    for said in ({}, {"nominal": "a"}):
-        path = written(tmp_path / "in.csv", ["007", "NA", "010"] if not said else cells)
-        column = read_table(path, settings=column_settings(**said)).schema.field("a")
+    for settings in ({}, {"nominal": "a"}):
+        path = written(tmp_path / "in.csv", ["007", "NA", "010"] if not settings else cells)
+        column = read_table(path, settings=column_settings(**settings)).schema.field("a")
         assert not means_numbers(column)
     coded = read_table(
         written(tmp_path / "in.csv", ["1.0", "refused"]),
@@ -245,13 +251,13 @@ def test_lines_are_those_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         }
     )
     many = pa.concat_tables([table.slice(1), table] * 5)
-    for each, delimiter in ((table, ","), (table.slice(1, 2), ";"), (many, ",")):
+    for part, delimiter in ((table, ","), (table.slice(1, 2), ";"), (many, ",")):
         arrow_csv.write_csv(
-            each, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter)
+            part, tmp_path / "arrow.csv", arrow_csv.WriteOptions(delimiter=delimiter)
         )
         with csv_writing.TextSink(tmp_path / "ours.csv", "", "utf-8") as sink:
-            csv_writing.write_header(each.column_names, sink, delimiter, "\n")
-            csv_writing.write_lines(each, sink, delimiter, set())
+            csv_writing.write_header(part.column_names, sink, delimiter, "\n")
+            csv_writing.write_lines(part, sink, delimiter, set())
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "arrow.csv").read_bytes()
 
 
@@ -266,8 +272,8 @@ def test_real_tables_come_back_as_they_were(
     table = read_table(source, quasi=header)
     write_table(table, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
-        found, *lines = csv.reader(file)
-    assert found == header
+        first_line, *lines = csv.reader(file)
+    assert first_line == header
     assert len(lines) == len(rows)
     numbers = [not pa.types.is_string(kind) for kind in table.schema.types]
     assert any(numbers)

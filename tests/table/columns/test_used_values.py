@@ -1,4 +1,4 @@
-"""What is written or handed out holds the values of its records and nothing else."""
+"""Tables that are written or handed out hold the values of their records and nothing else."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_categories_of_nobody_are_not_released(
 def test_types_survive(tmp_path: Path) -> None:
     table = arrow(ordered=True)
     write_table(table, tmp_path / "out.parquet")
-    found = parquet.read_table(tmp_path / "out.parquet")
-    assert found.column("town").chunk(0).dictionary.to_pylist() == ["Ulm", "Kiel", "Bonn"]
+    result = parquet.read_table(tmp_path / "out.parquet")
+    assert result.column("town").chunk(0).dictionary.to_pylist() == ["Ulm", "Kiel", "Bonn"]
     kind = strip_metadata(table).schema.field("town").type
     assert (kind.ordered, kind.index_type) == (True, pa.int16())
     untouched = pa.table({"a": [1, None], "b": ["x", None], "c": [[1], None]})
