@@ -4,6 +4,7 @@ difference.
 
 from __future__ import annotations
 
+import html
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -500,7 +501,8 @@ def test_it_prints_itself() -> None:
     console = Console(width=200)
     with console.capture() as caught:
         console.print(proposal)
-    for shown in (str(proposal), repr(proposal), caught.get(), proposal._repr_html_()):
+    page = html.unescape(proposal._repr_html_())
+    for shown in (str(proposal), repr(proposal), caught.get(), page):
         assert "called like a person's name" in shown
         assert "[sex]" in shown
         assert "Numbers or codes" in shown
