@@ -1,5 +1,5 @@
-"""Branch trees in the checker: honest ones, and ones with a single lie, against listing every set of
-records and every grouping.
+"""Branch trees in the checker: honest ones, and ones with a single lie, against listing every set
+of records and every grouping.
 """
 
 from __future__ import annotations

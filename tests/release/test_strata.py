@@ -225,6 +225,16 @@ def test_nothing_left_is_an_error_of_its_own() -> None:
         ma.anonymize(survey(12), k=5, **ROLES, small_strata="drop")
 
 
+@pytest.mark.parametrize("small", [0, 1])
+def test_nothing_left_because_no_stratum_keeps_l(small: int) -> None:
+    """All are large enough but one, and in each everybody has the same illness."""
+    table = survey()
+    table["ill"] = table.region.map({"north": "flu", "south": "cold", "east": "none"}).fillna("flu")
+    table.loc[: small - 1, "region"] = "tiny"
+    with pytest.raises(ma.InputError, match="small_strata='drop' would leave nothing"):
+        ma.anonymize(table, k=3, l=2, **ROLES, small_strata="drop", seed=1)
+
+
 def test_impossible_for_the_whole_table_is_said_as_ever() -> None:
     with pytest.raises(
         ma.InputError, match="in the whole table, column 'ill' has only 3 different values"
