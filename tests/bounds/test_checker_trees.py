@@ -21,6 +21,7 @@ from made_certificates import (
     reliefs_of,
     total_squares,
 )
+from microagg import verify_bound
 from microagg.verify_bound import check_certificate
 from optima import best_loss
 
@@ -258,3 +259,58 @@ def test_groups_of_three_are_listed_for_pairs_too() -> None:
     tree["together"] = leaf_of(0.25, 0.25, 1.5, 0.25, 0.25)
     honest = with_claim({**certificate, "tree": tree}, points, 2.4999)
     assert check_certificate(honest, points).holds
+
+
+def test_a_leaf_takes_off_a_penalty_for_every_p_records_of_a_cut() -> None:
+    """The group of four holds the cut twice; relieved once only, it would break the leaf."""
+    points = np.array([[0.0], [1.0], [2.0], [3.0], [100.0], [103.0], [106.0]])
+    certificate = make(points, 3, np.zeros(7), [((0, 1, 2, 3), 2, 0.0)])
+    tree = leaf_of(*[11.0 / 3.0] * 4, 6.0, 6.0, 6.0, penalties=(9.0,))
+    honest = with_claim({**certificate, "tree": tree}, points, 14.0)
+    assert proven_by(points, honest) > 14.0
+    verdict = check_certificate(honest, points)
+    assert verdict.holds, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("large", "penalty"), [(1e9, 0.0), (2e6, 4e6)], ids=["prices", "penalties"]
+)
+def test_numbers_of_a_leaf_that_double_precision_cannot_add_are_refused(
+    large: float, penalty: float
+) -> None:
+    """They would cancel out: records 0 and 1 are in no set that fits this leaf."""
+    rest = -large if penalty == 0.0 else large
+    leaf = leaf_of(large + 1.0, rest + 1.0, *[0.25] * 4, penalties=(penalty,))
+    small = leaf_of(1.0, 1.0, *[0.25] * 4, penalties=(0.0,))
+    proven = leaf_of(*[0.25] * 6, penalties=(0.0,))
+    tree = {"pair": [0, 1], "together": proven, "apart": leaf}
+    verdict = check_certificate(pairs_certificate(tree, 1.49, pi=0.2, cut=True), PAIRS)
+    assert not verdict.holds
+    assert "too uneven" in verdict.reason
+    tree["apart"] = small
+    assert check_certificate(pairs_certificate(tree, 1.49, pi=0.2, cut=True), PAIRS).holds
+
+
+@pytest.mark.parametrize(("limit", "reason"), [("MOST_NODES", "nodes"), ("MOST_LISTED", "listed")])
+def test_the_work_on_a_tree_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
+) -> None:
+    """The tree has three nodes, and the three pairs are listed."""
+    tree = {"pair": [0, 1], "together": PROVEN, "apart": PROVEN}
+    honest = pairs_certificate(tree, 1.49, pi=0.2)
+    monkeypatch.setattr(verify_bound, limit, 3)
+    assert check_certificate(honest, PAIRS).holds
+    monkeypatch.setattr(verify_bound, limit, 2)
+    verdict = check_certificate(honest, PAIRS)
+    assert not verdict.holds
+    assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("pair", [[0, 0], [0, 6], [-1, 0], [0], [0, 1, 2], [0, 1.0]])
+def test_a_node_needs_two_different_records_and_both_branches(pair: list[Any]) -> None:
+    tree = {"pair": pair, "together": PROVEN, "apart": PROVEN}
+    assert not check_certificate(pairs_certificate(tree, 1.49, pi=0.2), PAIRS).holds
+    for branch in ("together", "apart"):
+        tree = {"pair": [0, 1], branch: PROVEN}
+        verdict = check_certificate(pairs_certificate(tree, 1.49, pi=0.2), PAIRS)
+        assert "lacks a branch" in verdict.reason
