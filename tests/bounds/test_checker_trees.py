@@ -314,3 +314,26 @@ def test_a_node_needs_two_different_records_and_both_branches(pair: list[Any]) -
         tree = {"pair": [0, 1], branch: PROVEN}
         verdict = check_certificate(pairs_certificate(tree, 1.49, pi=0.2), PAIRS)
         assert "lacks a branch" in verdict.reason
+
+
+def test_what_rounding_may_take_is_taken_off_a_leaf() -> None:
+    """The allowance is n/k times 1.5 eps: a claim of all that the leaf adds up to is too much."""
+    eps = 1e-9 * total_squares(PAIRS) / 6
+    allowance = 6 / K * 1.5 * eps
+    for claim, holds in (
+        (1.5, False),
+        (1.5 - 0.9 * allowance, False),
+        (1.5 - 1.1 * allowance, True),
+    ):
+        assert check_certificate(pairs_certificate(PROVEN, claim, pi=0.2), PAIRS).holds == holds
+
+
+def test_what_rounding_may_take_is_added_to_the_room_of_sets() -> None:
+    """The pairs lose a little more than the claim, by less than the allowance: they are listed, and
+    break the leaf.
+    """
+    eps = 1e-9 * total_squares(PAIRS) / 6
+    lie = pairs_certificate(leaf_of(*[1.0] * 6), 0.5 - 3.5 * eps, pi=0.0)
+    verdict = check_certificate(lie, PAIRS)
+    assert not verdict.holds
+    assert "leaf" in verdict.reason

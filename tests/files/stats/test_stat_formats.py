@@ -173,6 +173,10 @@ def test_a_date_with_declared_missing_codes_keeps_them(tmp_path: Path, form: str
     column = read_table(path).column("born")
     assert column.to_pylist() == seconds
     assert labels_in(read_table(path))["born"].missing == (0,)
+    names = {"born": {0: "unknown"}}
+    pyreadstat.write_sav(frame, path, variable_format=formats, variable_value_labels=names)
+    assert read_table(path).column("born").to_pylist() == seconds
+    assert labels_in(read_table(path))["born"].values == names["born"]
     pyreadstat.write_sav(frame, path, variable_format=formats)
     assert pa.types.is_temporal(read_table(path).column("born").type)
 
