@@ -337,3 +337,14 @@ def test_what_rounding_may_take_is_added_to_the_room_of_sets() -> None:
     verdict = check_certificate(lie, PAIRS)
     assert not verdict.holds
     assert "leaf" in verdict.reason
+
+
+def test_the_prices_above_a_tree_are_held_to_every_set_too() -> None:
+    """Record 0 is priced too high, which leaves no room for the other pairs: none is listed, and
+    the leaf could say anything about them.
+    """
+    lie = pairs_certificate(leaf_of(0.25, 0.25, 9.0, 9.0, 9.0, 9.0), 3.0)
+    lie["pi"] = [5.0, 0.25, 0.2, 0.2, 0.2, 0.2]
+    verdict = check_certificate(lie, PAIRS)
+    assert not verdict.holds
+    assert verdict.worst == pytest.approx(4.75)
