@@ -99,17 +99,31 @@ def test_missing_values_are_no_values() -> None:
         ma.anonymize(people(town=towns), quasi=["age", "town"], **ASKED)
 
 
+def made_of(released: Variable, codes: list[float]) -> Aggregated:
+    """Return released cells of one column, of two groups of two records."""
+    return Aggregated(
+        Cells((released,), np.array(codes)[:, None]),
+        ("draw",), [None], np.ones((2, 1), bool), (0,), (0,), np.array([0, 0, 1, 1]), None,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(("alone", "count"), [("Ulm", 1), (None, 0)])
 def test_a_single_missing_value_is_no_true_value(alone: str | None, count: int) -> None:
     """A group shows what one record alone has: its town, or that the town is missing."""
     towns = Variable("town", Kind.NOMINAL, ("Kiel", "Ulm", None))
-    column = [0.0, 0.0, float(towns.levels.index(alone)), 0.0]
-    made = Aggregated(
-        Cells((towns,), np.array([[0.0], [0.0], column[2:3], column[2:3]])),
-        ("draw",), [None], np.ones((2, 1), bool), (0,), (0,), np.array([0, 0, 1, 1]), None,
-    )  # fmt: skip
-    original = Cells((towns,), np.array(column)[:, None])
+    code = float(towns.levels.index(alone))
+    original = Cells((towns,), np.array([[0.0], [0.0], [code], [0.0]]))
+    made = made_of(towns, [0.0, 0.0, code, code])
     assert single_categories(made, frequencies_in(original)) == ((count,), 2)
+
+
+def test_a_common_ancestor_is_no_true_value() -> None:
+    """Its code is one among ancestors, not that of the town which one record alone has."""
+    towns = Variable("town", Kind.NOMINAL, ("Kiel", "Ulm"))
+    original = Cells((towns,), np.array([[0.0], [0.0], [1.0], [0.0]]))
+    regions = Variable("town", Kind.NOMINAL, ("north", "south"), coarse=True)
+    made = made_of(regions, [0.0, 0.0, 1.0, 1.0])
+    assert single_categories(made, frequencies_in(original)) == ((0,), 2)
 
 
 def test_numbers_held_as_strings_are_recognised() -> None:
