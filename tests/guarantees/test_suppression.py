@@ -104,3 +104,17 @@ def test_strata_are_never_suppressed_and_make_classes() -> None:
     result = ma.check(table, ["age", "sex"], k=2, stratum="region", suppressed="*")
     assert result.suppression is not None
     assert result.suppression.fitting.tolist() == [3, 3, 1]
+
+
+def test_a_marker_in_a_stratum_is_a_value() -> None:
+    """Strata are released as they are: a star there is no cell that could have been any value, and
+    a row of stars is suppressed whatever its stratum.
+    """
+    table = pa.table({"age": ["30", "30", "30", "*", "*"], "region": ["n", "n", "*", "n", "*"]})
+    result = ma.check(table, ["age"], k=2, stratum="region", suppressed="*")
+    assert result.suppression is not None
+    assert (result.suppression.rows, result.suppression.cells) == (2, 0)
+    assert result.suppression.columns == {}
+    assert sorted(result.suppression.fitting.tolist()) == [1, 2], "the star fits itself only"
+    assert not result.suppression.holds
+    assert sorted(result.sizes.tolist()) == [1, 2]

@@ -160,6 +160,28 @@ def test_far_clusters_are_found_when_the_near_ones_are_full() -> None:
     assert total_cost(costs.tolist(), labels) == pytest.approx(costs[:, 0].sum() + far, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("squared", [False, True])
+def test_far_clusters_are_found_at_any_scale(*, squared: bool, scale: float) -> None:
+    """As above, with limits of distances and of their squares below 1 and above."""
+    near, k = 3 * assignment.NEAR, 2
+    centres = np.concatenate([np.zeros((near, 1)), [[50.0], [60.0]]]) * scale
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(3 * near + 4, 1)) * scale
+    start = some_labels(rng, len(points), near + 2, k)
+    labels = assign(points, centres, start, k, squared)
+    costs = np.array(cost_matrix(points, centres, squared=squared))
+    more = costs[:, near:] - costs[:, :1]  # what a record costs more at 50 and at 60
+    far = min(
+        more[list(at_50), 0].sum() + more[list(at_60), 1].sum()
+        for largest in [np.argsort(points[:, 0])[-4:].tolist()]
+        for at_50 in itertools.combinations(largest, 2)
+        for at_60 in [set(largest) - set(at_50)]
+    )
+    expected = costs[:, 0].sum() + far
+    assert total_cost(costs.tolist(), labels) == pytest.approx(expected, rel=1e-9)
+
+
 def test_equal_costs_move_nobody() -> None:
     points = np.zeros((9, 2))
     start = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1], np.int32)

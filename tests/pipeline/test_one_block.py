@@ -94,6 +94,8 @@ def test_a_table_that_fits_into_one_block(
         {"method": "mdav"},
         pytest.param({"effort": "thorough", "l": 2}, marks=pytest.mark.slow),
         {"effort": "quick", "refine": True, "l": 2},
+        {"method": "lns", "effort": 2},
+        {"method": "genetic"},
     ],
     ids=str,
 )

@@ -35,6 +35,18 @@ def test_a_stratum_is_cut_if_it_and_its_table_are_large(axes: int, k: int) -> No
     assert [plan.in_blocks for plan in few] == [largest + 10 > MOST, False]
 
 
+@pytest.mark.parametrize("method", ["lns", "mdav"])
+def test_a_named_method_gets_the_random_numbers_of_its_name(method: str) -> None:
+    """They are those of `run_method`, which has the seed and the name of the method."""
+    (whole,) = strata_plans([50], 4, 2, 3, strata=False, method=method)
+    rng = random.seeded(4, method)
+    assert whole.state == int(rng[0])
+    plans = strata_plans([50, MOST + 1], 4, 2, 3, strata=True, method=method)
+    drawn = int(random.next_integer(rng))
+    assert [plan.state for plan in plans] == [int(rng_of_part(drawn, part)[0]) for part in range(2)]
+    assert not any(plan.in_blocks for plan in plans)
+
+
 def test_each_stratum_draws_numbers_of_its_part() -> None:
     plans = strata_plans([50, 60, 70], 4, 2, 3, strata=True)
     rng = random.seeded(4, "auto")

@@ -15,6 +15,10 @@ import pytest
 import microagg as ma
 import small_blocks
 from microagg.pipeline.files import anonymize_file
+from microagg.release.true_values import frequencies_in, single_categories
+from microagg.table.aggregate import Aggregated
+from microagg.table.schema import Kind
+from microagg.table.variable import Cells, Variable
 from passes import both_ways
 
 N = 60
@@ -93,6 +97,33 @@ def test_missing_values_are_no_values() -> None:
     towns = [None] * 40 + [f"t{row}" for row in range(12)] + ["Ulm"] * 8
     with pytest.raises(ma.InputError, match="12 of its 20 known values occur once"):
         ma.anonymize(people(town=towns), quasi=["age", "town"], **ASKED)
+
+
+def made_of(released: Variable, codes: list[float]) -> Aggregated:
+    """Return released cells of one column, of two groups of two records."""
+    return Aggregated(
+        Cells((released,), np.array(codes)[:, None]),
+        ("draw",), [None], np.ones((2, 1), bool), (0,), (0,), np.array([0, 0, 1, 1]), None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("alone", "count"), [("Ulm", 1), (None, 0)])
+def test_a_single_missing_value_is_no_true_value(alone: str | None, count: int) -> None:
+    """A group shows what one record alone has: its town, or that the town is missing."""
+    towns = Variable("town", Kind.NOMINAL, ("Kiel", "Ulm", None))
+    code = float(towns.levels.index(alone))
+    original = Cells((towns,), np.array([[0.0], [0.0], [code], [0.0]]))
+    made = made_of(towns, [0.0, 0.0, code, code])
+    assert single_categories(made, frequencies_in(original)) == ((count,), 2)
+
+
+def test_a_common_ancestor_is_no_true_value() -> None:
+    """Its code is one among ancestors, not that of the town which one record alone has."""
+    towns = Variable("town", Kind.NOMINAL, ("Kiel", "Ulm"))
+    original = Cells((towns,), np.array([[0.0], [0.0], [1.0], [0.0]]))
+    regions = Variable("town", Kind.NOMINAL, ("north", "south"), coarse=True)
+    made = made_of(regions, [0.0, 0.0, 1.0, 1.0])
+    assert single_categories(made, frequencies_in(original)) == ((0,), 2)
 
 
 def test_numbers_held_as_strings_are_recognised() -> None:

@@ -26,7 +26,7 @@ from microagg.problem.watch import StopSearch
 from microagg.release.note_counts import strata_facts
 from microagg.release.note_facts import NoteFacts
 from microagg.release.note_rules import notes_from
-from microagg.release.strata import strata_labels
+from microagg.release.strata import strata_labels, wrong_strata
 from microagg.studies.compare import compare
 from microagg.studies.repeating import repeat_file
 from microagg.table.confidential import Attribute
@@ -223,6 +223,27 @@ def test_dropping_goes_on_until_the_rest_can_keep_t() -> None:
 def test_nothing_left_is_an_error_of_its_own() -> None:
     with pytest.raises(ma.InputError, match="small_strata='drop' would leave nothing"):
         ma.anonymize(survey(12), k=5, **ROLES, small_strata="drop")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "lacking"), [([2, 4], [0.0, 0.0]), ([5, 9], [0.1, 1.0]), ([2, 9], [0.0, 1.0])]
+)
+def test_nothing_left_is_refused_whatever_strata_lack(
+    sizes: list[int], lacking: list[float]
+) -> None:
+    """Records, the guarantees, or the one here and the other there."""
+    settings = ma.Settings.of(k=5, l=2, **ROLES, small_strata="drop")
+    with pytest.raises(ma.InputError, match="would leave nothing"):
+        wrong_strata(np.array(sizes), np.array(lacking), settings)
+    wrong = wrong_strata(np.array([*sizes, 5]), np.array([*lacking, 0.0]), settings)
+    assert wrong.tolist() == [True, True, False]
+
+
+def test_nothing_left_because_no_stratum_keeps_l() -> None:
+    table = survey()
+    table["ill"] = table.region.map({"north": "flu", "south": "cold", "east": "none"}).fillna("flu")
+    with pytest.raises(ma.InputError, match="small_strata='drop' would leave nothing"):
+        ma.anonymize(table, k=3, l=2, **ROLES, small_strata="drop", seed=1)
 
 
 def test_impossible_for_the_whole_table_is_said_as_ever() -> None:

@@ -138,31 +138,24 @@ def instant(points: np.ndarray, k: int) -> np.ndarray:
     return np.sort(d2, axis=1)[:, : k - 1].sum(axis=1) / (2.0 * k)
 
 
-def tight(
+def best_prices(
     points: np.ndarray,
-    k: int,
-    cut_sets: list[tuple[int, ...]] | None = None,
-    overlooked: int = 0,
-    parts: list[int] | None = None,
-) -> tuple[np.ndarray, list[Cut]]:
-    """The best pi and penalties: the linear program over all sets, then lowered by what the
-    solver's tolerance left.
-
-    With `overlooked`, the sets of this size are forgotten: the certificate of a solver with an
-    error.
+    sets: np.ndarray,
+    cut_sets: list[tuple[int, ...]],
+    parts: list[int],
+    largest: float = highspy.kHighsInf,
+) -> np.ndarray:
+    """The linear program over these sets: the best pi, then the penalties; no pi is above
+    `largest` in size.
     """
-    cut_sets = cut_sets or []
-    parts = parts or [2] * len(cut_sets)
     n, infinity = len(points), highspy.kHighsInf
-    sets = all_sets(n, k)
-    sets = sets[sets.sum(axis=1) != overlooked]
     rows = np.hstack([sets, -reliefs_of(sets, cut_sets, parts)])
     filled = rows != 0.0
     gain = np.array([1.0] * n + [-float(len(c) // p) for c, p in zip(cut_sets, parts, strict=True)])
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     for index, factor in enumerate(gain):
-        model.addVar(-infinity if index < n else 0.0, infinity)
+        model.addVar(-largest if index < n else 0.0, largest if index < n else infinity)
         model.changeColCost(index, -factor)
     starts = np.concatenate([[0], np.cumsum(filled.sum(axis=1))[:-1]]).astype(np.int32)
     places = np.nonzero(filled)[1].astype(np.int32)
@@ -178,7 +171,28 @@ def tight(
     assert status == highspy.HighsStatus.kOk
     model.run()
     assert model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    solution = np.array(model.getSolution().col_value)
+    return np.array(model.getSolution().col_value)
+
+
+def tight(
+    points: np.ndarray,
+    k: int,
+    cut_sets: list[tuple[int, ...]] | None = None,
+    overlooked: int = 0,
+    parts: list[int] | None = None,
+) -> tuple[np.ndarray, list[Cut]]:
+    """The best pi and penalties: the linear program over all sets, then lowered by what the
+    solver's tolerance left.
+
+    With `overlooked`, the sets of this size are forgotten: the certificate of a solver with an
+    error.
+    """
+    cut_sets = cut_sets or []
+    parts = parts or [2] * len(cut_sets)
+    n = len(points)
+    sets = all_sets(n, k)
+    sets = sets[sets.sum(axis=1) != overlooked]
+    solution = best_prices(points, sets, cut_sets, parts)
     cuts = [
         (c, p, float(x)) for c, p, x in zip(cut_sets, parts, solution[n:], strict=True) if x > 1e-9
     ]

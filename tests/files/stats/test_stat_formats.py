@@ -158,6 +158,29 @@ def test_missing_codes_as_spss_declares_them(
     assert has_labels == any(back.is_missing(value) != labels.is_missing(value) for value in values)
 
 
+@pytest.mark.parametrize("form", ["DATE11", "DATETIME20", "TIME8"])
+def test_a_date_with_declared_missing_codes_keeps_them(tmp_path: Path, form: str) -> None:
+    """SPSS counts seconds; as a date the code would be a day like any other."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pandas = pytest.importorskip("pandas")
+    seconds = [86_400.0 * day for day in (140_000, 141_000, 0)]
+    frame = pandas.DataFrame({"born": seconds})
+    formats, path = {"born": form}, tmp_path / "in.sav"
+    if form == "TIME8":
+        frame["born"] = seconds = [3600.0, 7200.0, 0.0]
+    missing = {"born": [{"lo": 0, "hi": 0}]}
+    pyreadstat.write_sav(frame, path, variable_format=formats, missing_ranges=missing)
+    column = read_table(path).column("born")
+    assert column.to_pylist() == seconds
+    assert labels_in(read_table(path))["born"].missing == (0,)
+    names = {"born": {0: "unknown"}}
+    pyreadstat.write_sav(frame, path, variable_format=formats, variable_value_labels=names)
+    assert read_table(path).column("born").to_pylist() == seconds
+    assert labels_in(read_table(path))["born"].values == names["born"]
+    pyreadstat.write_sav(frame, path, variable_format=formats)
+    assert pa.types.is_temporal(read_table(path).column("born").type)
+
+
 def test_labels_too_long_for_a_format_are_cut_there_and_whole_beside(tmp_path: Path) -> None:
     labels = Labels("ä" * 200, {1: "ö" * 100})
     table = with_labels(pa.table({"probe": [1]}), {"probe": labels})

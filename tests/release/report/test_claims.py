@@ -235,6 +235,21 @@ def test_records_that_were_left_out_are_not_counted() -> None:
     assert "among the records that were not left out" in text
 
 
+def test_records_of_strata_that_were_left_out_are_not_counted() -> None:
+    """The public report knows by the settings only that a stratum may have been too small."""
+    table = people(region=["n"] * 40 + ["s"] * 18 + ["w"] * 2)
+    settings: dict[str, Any] = {"stratum": "region", "missing": "error"}
+    release = protected(table, **settings, small_strata="drop")
+    assert len(release.table) == 58
+    assert abs(percent(release, table, "age")) > 1.0, "the counterexample is one"
+    left_out = "stay, up to rounding, among the records that were not left out."
+    assert left_out in page_one(release, public=True)
+    large = {name: values[:58] for name, values in table.items()}
+    for small_strata, says in (("drop", True), ("error", False)):
+        release = protected(large, **settings, small_strata=small_strata)
+        assert (left_out in page_one(release, public=True)) == says
+
+
 @pytest.mark.parametrize("becomes", ["mean", "keep", "drop"])
 def test_weighted_totals(becomes: str) -> None:
     """Totals are compared with the weights, so not where these are not released."""
