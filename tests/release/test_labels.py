@@ -266,7 +266,7 @@ def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes
     sidecar_of(tmp_path / "in.csv").write_bytes(content)
     with pytest.raises(
         ma.InputError,
-        match=r"does not hold labels as microagg writes them; mend it, or remove it\.$",
+        match=r"does not hold labels as microagg writes them; correct it, or remove it\.$",
     ) as refusal:
         read_table(tmp_path / "in.csv")
     assert "canary" not in str(refusal.value)

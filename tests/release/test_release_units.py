@@ -118,7 +118,7 @@ def test_a_file_with_its_rows_in_another_order_is_never_written(
         write(table.take(np.arange(len(table))[::-1]), path, **options)
 
     monkeypatch.setattr(saving, "write_table", write_turned)
-    with pytest.raises(ma.GuaranteeError, match="rows in the order it should"):
+    with pytest.raises(ma.GuaranteeError, match="rows of the written file are in another order"):
         release.save(tmp_path / f"out{ending}")
     assert list(tmp_path.iterdir()) == []
 

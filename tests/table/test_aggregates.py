@@ -401,7 +401,7 @@ class TestWhatDoesNotFit:
     @pytest.mark.parametrize(
         ("how", "sentence"),
         [
-            ({"agee": "mean"}, "'agee', which is no quasi-identifying column"),
+            ({"agee": "mean"}, "'agee', which is not quasi-identifying"),
             ({"age": "maximum"}, "must be one of mean, median"),
             ({"age": "generalise"}, "needs a hierarchy for column 'age'"),
         ],
