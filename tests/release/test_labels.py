@@ -109,7 +109,7 @@ def test_a_labelled_code_stays_one_of_its_codes() -> None:
         for note in release.notes
     )
     with pytest.raises(
-        ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"
+        ma.InputError, match=r"all values of column 'sex' have labels.*choose median"
     ):
         ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, aggregate={"sex": "mean"})
     with pytest.raises(ma.InputError, match="is nominal, and mean is no aggregate"):

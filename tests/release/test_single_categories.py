@@ -57,7 +57,7 @@ def test_names_are_no_quasi_identifier(kind: str) -> None:
 
 @pytest.mark.parametrize("aggregate", ["mode", "draw", "medoid"])
 def test_whatever_chooses_the_value(aggregate: str) -> None:
-    with pytest.raises(ma.InputError, match="occur once"):
+    with pytest.raises(ma.InputError, match="occur only once"):
         ma.anonymize(
             people(name=NAMES), quasi=["age", "name"], aggregate={"name": aggregate}, **ASKED
         )
@@ -113,7 +113,7 @@ def test_a_file_is_refused_too(tmp_path: Path) -> None:
     source.write_text(
         "age,name\n" + "".join(f"{age},{name}\n" for age, name in zip(AGES, NAMES, strict=True))
     )
-    with pytest.raises(ma.InputError, match="occur once"):
+    with pytest.raises(ma.InputError, match="occur only once"):
         anonymize_file(source, tmp_path / "out.csv", quasi=["age", "name"], **ASKED)
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
@@ -163,7 +163,7 @@ def test_beyond_memory_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_estimator_refuses_both() -> None:
     pytest.importorskip("sklearn")
     frame = pd.DataFrame({"age": AGES, "name": NAMES})
-    with pytest.raises(ma.InputError, match="occur once"):
+    with pytest.raises(ma.InputError, match="occur only once"):
         ma.Microaggregator(k=5, random_state=1).fit(frame)
     with pytest.raises(ma.InputError, match="true-values"):
         ma.Microaggregator(k=5, random_state=1).fit(towns_of_few().to_pandas())

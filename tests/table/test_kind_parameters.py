@@ -212,7 +212,7 @@ def test_levels_are_of_the_type_of_their_column() -> None:
         ({"hierarchy": {"age": TREE}},
          "'age' is numeric, and a hierarchy only works with generalise there"),
         ({"hierarchy": {"school": TREE}, "aggregate": {"school": "mode"}},
-         "serves generalise only"),
+         "only works with generalise"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_the_columns(settings: dict[str, Any], says: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.formatting import counted
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.normalise import normalise
@@ -82,8 +83,8 @@ def _parsed(
         number = pc.match_substring_regex(trimmed, r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
         wrong = _records(np.asarray(pc.fill_null(pc.invert(number), False)).astype(bool), standing)
         raise InputError(
-            f"column {name!r} is declared numeric, but {wrong:,} records hold text; correct it, "
-            "name the markers of missing values with na, or make the column nominal."
+            f"column {name!r} is declared numeric, but holds text in {counted(wrong, 'record')}; "
+            "correct it, name the markers of missing values with na, or make the column nominal."
         ) from None
 
 
@@ -145,8 +146,8 @@ def places_among(
     lacking = _records(places[codes] == len(levels), standing)
     if lacking:
         raise InputError(
-            f"the order given for column {name!r} lacks a level that {lacking:,} records have; "
-            "add all levels to it."
+            f"the order given for column {name!r} lacks a level that occurs in "
+            f"{counted(lacking, 'record')}; add all levels to it."
         )
     used = places[:-1]
     return places[codes], len(used) - len(np.unique(used))
