@@ -49,7 +49,7 @@ from microagg.table.columns.text_types import TextType, is_truth, number_type
 from microagg.table.schema import ColumnSettings, Kind
 
 NO_DATE = "not a date of the calendar; correct it or leave the record out"
-INFINITE = "infinite value; correct it or leave the record out"
+NOT_FINITE = "infinite value; correct it or leave the record out"
 
 
 def quasi_column(
@@ -207,7 +207,7 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     numbers = pc.cast(trimmed, pa.float64())
     wrong = pc.index(pc.is_inf(numbers), True).as_py()
     if wrong >= 0:
-        _check_cell(name, wrong, INFINITE)
+        _check_cell(name, wrong, NOT_FINITE)
     return numbers
 
 
@@ -338,7 +338,7 @@ def _check_mixed(name: str, look: TextFacts, *, numeric: bool) -> None:
                 both_of(look.left, pc.invert(look.numbers if what == "number" else dates))
             )
             if wrong >= 0 and infinite[wrong].as_py():
-                _check_cell(name, wrong, INFINITE)
+                _check_cell(name, wrong, NOT_FINITE)
             if wrong >= 0:
                 _check_cell(name, wrong, f"text where a {what} is needed; ", _advice_on_text(name))
 
