@@ -4,6 +4,7 @@ difference.
 
 from __future__ import annotations
 
+import html
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -501,7 +502,7 @@ def test_it_prints_itself() -> None:
     with console.capture() as caught:
         console.print(proposal)
     for shown in (str(proposal), repr(proposal), caught.get(), proposal._repr_html_()):
-        assert "called like a person's name" in shown
+        assert "called like a person's name" in html.unescape(shown)
         assert "[sex]" in shown
         assert "Numbers or codes" in shown
         assert "proposal.settings(k=5)" in shown
