@@ -72,7 +72,7 @@ def test_help_tells_what_to_type() -> None:
         (["--kind", "age=nominal", "--ordinal", "age"],
          "column 'age' is nominal by kinds and ordinal by ordinal"),
         (["--nominal", "age,town", "--kind", "town=numeric"], "column 'town' is numeric by kinds"),
-        (["--ordinal", "school=P<S<P"], "one level twice, in places 1 and 3"),
+        (["--ordinal", "school=P<S<P"], "one level twice, at positions 1 and 3"),
         (["--ordinal", "school=@levels.txt"], "cannot be read from 'levels.txt'"),
         (["--importance", "age=0"], "importance of column 'age' must be a number above 0"),
         (["--importance", "age=-1"], "must be a number above 0"),
@@ -103,7 +103,7 @@ def test_wrong_options_of_anonymize(
         (["--special", "town=97"], "special names 'town', which is nominal"),
         (["--special", "town=97"], "or say --kind town=numeric if the other values are numbers"),
         (["--hierarchy", "age=town.csv"],
-         "'age' is numeric, where a hierarchy serves generalise only; say "
+         "'age' is numeric, and a hierarchy only works with generalise there; say "
          "--aggregate age=generalise"),
     ],
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_a_dominant_value_and_its_cap(microagg: Microagg, source: Path) -> None:
         (["--method", "individual-ranking"], "--accept-risk single-columns accepts that"),
         (["--precision", "full", "--accept-risk", "single-columns"], "exact means"),
         (["--cap", "age"], "cap must name columns"),
-        (["--cap", "height=3"], "no quasi-identifying column"),
+        (["--cap", "height=3"], "is not quasi-identifying"),
         (["--accept-risk", "all"], "must be any of full-precision"),
     ],
 )

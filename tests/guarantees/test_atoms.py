@@ -287,7 +287,7 @@ def test_the_check_takes_kinds_and_codes():
             {"kinds": {"wage": "numeric"}, "nominal": ["wage"]},
             "numeric by kinds and nominal by nominal",
         ),
-        ({"ordinal": {"wage": [10, 20]}}, r"lacks a level that occurs, in 2 records"),
+        ({"ordinal": {"wage": [10, 20]}}, r"lacks a level that occurs in 2 records"),
         ({"special": ["97"]}, "special must give a value for each column"),
     ],
 )

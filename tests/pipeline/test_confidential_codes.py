@@ -330,7 +330,7 @@ def test_a_written_table_that_misses_it_is_not_put_in_place(
         return ill
 
     for alter, says in (
-        (other_rows, "rows in the order it should"),
+        (other_rows, "rows of the written file are in another order"),
         (sorted_values, "misses its guarantee"),
         (one_new, "does not have"),
         (one_more, "as often"),

@@ -129,7 +129,7 @@ def test_one_record_for_all_loses_no_more_than_all(
     ("cap", "says"),
     [
         ({"town": 5}, "'town', which is nominal; only numbers"),
-        ({"w": 5}, "'w', which is no quasi-identifying column"),
+        ({"w": 5}, "'w', which is not quasi-identifying"),
         ({"age": ("40%", 20)}, "cap of 'age' leaves no value"),
     ],
 )

@@ -501,9 +501,8 @@ def test_it_prints_itself() -> None:
     console = Console(width=200)
     with console.capture() as caught:
         console.print(proposal)
-    page = html.unescape(proposal._repr_html_())
-    for shown in (str(proposal), repr(proposal), caught.get(), page):
-        assert "called like a person's name" in shown
+    for shown in (str(proposal), repr(proposal), caught.get(), proposal._repr_html_()):
+        assert "called like a person's name" in html.unescape(shown)
         assert "[sex]" in shown
         assert "Numbers or codes" in shown
         assert "proposal.settings(k=5)" in shown

@@ -109,7 +109,7 @@ def test_a_labelled_code_stays_one_of_its_codes() -> None:
         for note in release.notes
     )
     with pytest.raises(
-        ma.InputError, match=r"all values of column 'sex' are labelled codes.*choose median"
+        ma.InputError, match=r"all values of column 'sex' have labels.*choose median"
     ):
         ma.anonymize(table, 3, **SETTINGS, kinds={"sex": "numeric"}, aggregate={"sex": "mean"})
     with pytest.raises(ma.InputError, match="is nominal, and mean is no aggregate"):
@@ -266,7 +266,7 @@ def test_a_damaged_file_of_labels_is_one_sentence(tmp_path: Path, content: bytes
     sidecar_of(tmp_path / "in.csv").write_bytes(content)
     with pytest.raises(
         ma.InputError,
-        match=r"does not hold labels as microagg writes them; mend it, or remove it\.$",
+        match=r"does not hold labels as microagg writes them; correct it, or remove it\.$",
     ) as refusal:
         read_table(tmp_path / "in.csv")
     assert "canary" not in str(refusal.value)

@@ -216,7 +216,7 @@ def test_a_journal_under_another_case_is_obeyed(tmp_path: Path) -> None:
 
 
 def test_a_report_has_no_place_that_differs_in_case_alone(tmp_path: Path) -> None:
-    with pytest.raises(ma.InputError, match="is the place of a manifest"):
+    with pytest.raises(ma.InputError, match="is the name of a manifest"):
         ma.anonymize_file(
             survey(tmp_path),
             tmp_path / "out.csv",

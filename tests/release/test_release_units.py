@@ -102,9 +102,7 @@ def test_reports_and_terminals_say_what_holds_and_what_does_not(tmp_path: Path) 
         assert ("fewest in a class" in text) != public
         assert "secret-home" not in text
     assert "records of 4 or more different" in release._repr_html_()
-    assert any(
-        "who knows all records of one unit may still find it" in note for note in release.notes
-    )
+    assert any("who knows all records of one may still find it" in note for note in release.notes)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -118,7 +116,7 @@ def test_a_file_with_its_rows_in_another_order_is_never_written(
         write(table.take(np.arange(len(table))[::-1]), path, **options)
 
     monkeypatch.setattr(saving, "write_table", write_turned)
-    with pytest.raises(ma.GuaranteeError, match="rows in the order it should"):
+    with pytest.raises(ma.GuaranteeError, match="rows of the written file are in another order"):
         release.save(tmp_path / f"out{ending}")
     assert list(tmp_path.iterdir()) == []
 

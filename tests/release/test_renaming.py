@@ -167,7 +167,10 @@ def test_out_of_core_gives_the_same_bytes(
             "cannot be renamed to 'Species': the table has a column of that name",
         ),
         ({"Sepal.Length": "x", "Petal.Width": "x"}, "gives two columns the name 'x'"),
-        ({"Sepal.Length": "Petal.Width", "Petal.Width": "y"}, "which another one has in the table"),
+        (
+            {"Sepal.Length": "Petal.Width", "Petal.Width": "y"},
+            "but another column of the table has it",
+        ),
         ({"Sepal.Length": ""}, "must be a name"),
         ({"Sepal.Length": "a\nb"}, "must be a name"),
     ],

@@ -330,7 +330,7 @@ class TestCaps:
         assert row.figures["dominance"] < 75.0 < plain.figures["dominance"]
 
     def test_a_cap_of_a_column_with_another_role(self) -> None:
-        with pytest.raises(ma.InputError, match="no quasi-identifying column"):
+        with pytest.raises(ma.InputError, match="is not quasi-identifying"):
             ma.anonymize(tables.people(), 3, **ROLES, cap={"code": 3})
 
 

@@ -254,7 +254,7 @@ def test_impossible_for_the_whole_table_is_said_as_ever() -> None:
 
 
 def test_proving_is_refused_with_strata() -> None:
-    with pytest.raises(ma.InputError, match="not for those within strata"):
+    with pytest.raises(ma.InputError, match="effort prove cannot be combined with strata"):
         ma.anonymize(survey(), k=5, **{**ROLES, "effort": "prove"})
 
 

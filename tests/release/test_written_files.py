@@ -172,8 +172,8 @@ def save(
         (other_weight, rf"the output is not {K}-anonymous: \d of its"),
         (fewer, "lost or gained records"),
         (twice, "lost or gained records"),
-        (other_names, "does not have the columns it should"),
-        (other_order, "does not have the columns it should"),
+        (other_names, "differ from those of the release"),
+        (other_order, "differ from those of the release"),
     ],
 )
 def test_a_file_that_misses_its_guarantee_is_never_written(
@@ -188,7 +188,7 @@ def test_a_file_that_misses_its_guarantee_is_never_written(
 @pytest.mark.parametrize(
     ("alter", "more", "says"),
     [
-        (turned, {"unit": "home"}, "does not have its rows in the order it should"),
+        (turned, {"unit": "home"}, "rows of the written file are in another order"),
         (
             by_class,
             {"l": 2},

@@ -96,7 +96,7 @@ def test_the_table_passes_the_check_that_is_shown(
 
 def test_one_group_can_be_looked_up(released: Any) -> None:
     page = released.client.get("/look?record=7").text
-    assert "all become" in page
+    assert "released as" in page
     assert "Next group" in page
     assert "there is no record 999" in released.client.get("/look?record=999").text.lower()
 

@@ -401,7 +401,7 @@ class TestWhatDoesNotFit:
     @pytest.mark.parametrize(
         ("how", "sentence"),
         [
-            ({"agee": "mean"}, "'agee', which is no quasi-identifying column"),
+            ({"agee": "mean"}, "'agee', which is not quasi-identifying"),
             ({"age": "maximum"}, "must be one of mean, median"),
             ({"age": "generalise"}, "needs a hierarchy for column 'age'"),
         ],
@@ -413,7 +413,7 @@ class TestWhatDoesNotFit:
     def test_a_medoid_needs_whole_records(self) -> None:
         cells = Cells.plain(np.arange(8.0).reshape(4, 2), ["a", "b"])
         labels = np.zeros((4, 2), np.int32)
-        with pytest.raises(InputError, match="groups of whole records"):
+        with pytest.raises(InputError, match="groups whole records"):
             aggregated(
                 cells, labels, how={"a": "medoid"}, precision="column", k=2, seed=0, space=Squares()
             )

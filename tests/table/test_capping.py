@@ -100,7 +100,7 @@ def test_limits_on_both_ends() -> None:
     assert done["b"].as_data() == {"low": 2.0, "high": 7.5, "below": 2, "above": 2}
     with pytest.raises(InputError, match="leaves no value"):
         cap_values(values, ["a", "b"], {"a": ("50%", 1.0)})
-    with pytest.raises(InputError, match="no quasi-identifying column"):
+    with pytest.raises(InputError, match="is not quasi-identifying"):
         cap_values(values, ["a", "b"], {"c": (None, 1.0)})
 
 

@@ -186,7 +186,7 @@ def test_what_is_said_of_a_kind_wins():
     texts = one(["3.0", "10", "-", "2"], kinds=Kind.NUMERIC, na=["-"])
     assert texts.codes.tolist() == [1, 2, 3, 0]
     assert one([True, False], kinds=Kind.NUMERIC).values.tolist() == [1.0, 0.0]
-    with pytest.raises(InputError, match="no number in 2 records") as refused:
+    with pytest.raises(InputError, match="holds text in 2 records") as refused:
         one(["3", "secret", "hidden"], kinds=Kind.NUMERIC)
     assert "secret" not in str(refused.value)
 
@@ -208,13 +208,13 @@ def test_orders():
         pa.Table.from_pandas(pd.DataFrame({"x": grades})), ["x"], special={"x": ["c"]}
     )[0]
     assert (ordered.kind, ordered.codes.tolist(), ordered.known) == (Kind.ORDINAL, [0, 3, 1, 2], 2)
-    with pytest.raises(InputError, match="lacks a level that occurs, in 2 records") as refused:
+    with pytest.raises(InputError, match="lacks a level that occurs in 2 records") as refused:
         one(["low", "secret", "secret", None], ordinal=["low", "high"])
     assert "secret" not in str(refused.value)
 
 
 def test_to_the_letter_orders_are_too():
-    with pytest.raises(InputError, match="in 1 records"):
+    with pytest.raises(InputError, match="in 1 record;"):
         one(["low", "Low"], ordinal=["low", "high"], exact=True)
 
 

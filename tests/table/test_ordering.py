@@ -38,7 +38,7 @@ def test_truth_values_and_nothing_at_all_are_numbers() -> None:
 
 @pytest.mark.parametrize("cells", [[b"1", b"2"], [[1], [2]]], ids=["bytes", "lists"])
 def test_what_is_no_number_is_refused(cells: list[object]) -> None:
-    with pytest.raises(InputError, match="column 'odd' holds nothing that is a number"):
+    with pytest.raises(InputError, match="column 'odd' holds no numbers"):
         numbers_of(pa.chunked_array([cells]), "odd")
 
 
@@ -83,7 +83,7 @@ def test_records_with_text_that_is_no_number_are_counted() -> None:
         numbers_of(cells, "x")
     with pytest.raises(InputError, match="in 16 records"):
         numbers_of(cells, "x", FREQUENCIES)
-    with pytest.raises(InputError, match="in 1 records"):
+    with pytest.raises(InputError, match="in 1 record;"):
         numbers_of(column(["1.", ".5", "1e5", None, "-3", "0x"]), "x")
 
 
@@ -97,7 +97,7 @@ def test_places_among_declared_levels() -> None:
     assert places_among([1, 2], column([2, 1]), "x", exact=True)[0].tolist() == [1, 0]
     assert places_among(["a", "A"], column(["A", "a"]), "x", exact=False)[0].tolist() == [0, 0]
     assert places_among(["a", "A"], column(["A", "a"]), "x", exact=True)[0].tolist() == [1, 0]
-    with pytest.raises(InputError, match="'risk' lacks a level that occurs, in 2 records"):
+    with pytest.raises(InputError, match="'risk' lacks a level that occurs in 2 records"):
         places_among(levels, column(["LOW", "low", "high", "Low"]), "risk", exact=True)
     with pytest.raises(InputError, match="in 11 records"):
         places_among(levels, column(["low", "high", "none"]), "r", exact=True, standing=FREQUENCIES)

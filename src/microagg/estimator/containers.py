@@ -58,7 +58,9 @@ def _of_objects(column: np.ndarray) -> pa.Array:
             [None if gone else str(item) for item, gone in zip(objects, missing, strict=True)]
         )
     except (pa.ArrowInvalid, UnicodeError):
-        raise InputError("a matrix of objects holds text that is not in UTF-8; mend it.") from None
+        raise InputError(
+            "a matrix of objects holds text that is not in UTF-8; correct it."
+        ) from None
 
 
 def container_like(table: Any, rows: np.ndarray, like: Any) -> Any:

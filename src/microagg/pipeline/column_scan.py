@@ -169,7 +169,7 @@ def _weight_of(
     if what:
         raise InputError(
             f"the weight {column.name!r} {what} in some row; weights are numbers above "
-            f"0: leave such records out, or mend them."
+            f"0: leave such records out, or correct them."
         )
     ordered = ValueHistogram(passes, (column,), {0: facts}, 0)
     precision = facts.precision(lambda places: ordered.lookup({0: places})[0])

@@ -62,10 +62,12 @@ RENDERERS: dict[str, tuple[Callable[[Document], str], Callable[[bytes], bool]]] 
     ".json": (plain.to_json, plain.is_report),
 }
 """How a report is written, and how one that is there already is recognised."""
-UNREADABLE = "the file cannot be read back; nothing was written."
-OTHER_COLUMNS = "the file does not have the columns it should; nothing was written."
+UNREADABLE = "the written file cannot be read back; nothing was written."
+OTHER_COLUMNS = (
+    "the columns of the written file differ from those of the release; nothing was written."
+)
 OTHER_ORDER = (
-    "the file does not have its rows in the order it should, so that their units are not known; "
+    "the rows of the written file are in another order, so their units are unknown; "
     "nothing was written."
 )
 
@@ -264,7 +266,7 @@ def renderer(path: Path) -> Callable[[Document], str]:
     """Return the function that writes a report in the format of this file name."""
     if path.suffix.lower() not in RENDERERS:
         raise InputError(
-            f"a report is written as {', '.join(RENDERERS)}; {path.name!r} ends otherwise."
+            f"{path.name!r} has no ending of a report; use one of {', '.join(RENDERERS)}."
         )
     return RENDERERS[path.suffix.lower()][0]
 
@@ -296,7 +298,7 @@ def report_places(report: str | Path | None, taken: Sequence[Path] = ()) -> tupl
     for report_path in places:
         if _plainly(report_path) in map(_plainly, taken):
             raise InputError(
-                f"{str(report_path)!r} is the place of a manifest or a table of this release; "
+                f"{str(report_path)!r} is the name of a manifest or a table of this release; "
                 f"give the report another name."
             )
         check_report_place(report_path)

@@ -126,15 +126,17 @@ class MeasuresByName(Names):
         for name in names:
             if of.get(name) == "release":
                 raise InputError(
-                    f"{name} is computed from the released table, so it is public by "
-                    f"itself; leave it out of {self.name}."
+                    f"anyone can compute {name} from the released table; "
+                    f"leave it out of {self.name}."
                 )
             if of.get(name) == "record":
-                raise InputError(f"{name} is decided by single records, so it is never published.")
+                raise InputError(
+                    f"{name} could reveal single records, so it is never published; "
+                    f"leave it out of {self.name}."
+                )
             if name not in can:
                 raise InputError(
-                    f"there is no {name!r} to {self.name}; it takes names of measures: "
-                    f"{', '.join(can)}."
+                    f"{self.name} does not know the measure {name!r}; choose from {', '.join(can)}."
                 )
         return names
 

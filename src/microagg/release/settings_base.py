@@ -86,7 +86,7 @@ class BaseSettings:
         twice = sorted(set(others) & set(values["params"]))
         if twice:
             raise InputError(
-                f"{twice[0]} was given twice, by itself and among params; give it once."
+                f"{twice[0]} was given twice, once by itself and once in params; give it once."
             )
         method = method_named(values["method"])
         of_method = [parameter.name for parameter in method.parameters]

@@ -156,9 +156,11 @@ class _Reader:
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             match = re.search(r"at line (\d+)", str(error))
             position = f"line {match[1]}" if match else "its end"
-            raise InputError(f"{path.name} is not TOML at {position}; mend it there.") from None
+            raise InputError(f"{path.name} is not TOML at {position}; correct it there.") from None
         except ValueError:  # Python makes no number of thousands of digits
-            raise InputError(f"{path.name} holds a number with too many digits; mend it.") from None
+            raise InputError(
+                f"{path.name} holds a number with too many digits; correct it."
+            ) from None
 
     def given(self, *, as_proposed: bool) -> dict[str, Any]:
         """Return the checked settings of the file."""
@@ -200,7 +202,7 @@ class _Reader:
             self._refuse((name,), error.sentence)
 
     def _what_stands(self, value: Any) -> str:
-        inside = " with other things in it" if isinstance(value, dict | list) else ""
+        inside = " with other values in it" if isinstance(value, dict | list) else ""
         return f"{kind_of(value)}{inside} stands there"
 
     def _check_unknown_of_files(
@@ -278,7 +280,8 @@ class _Reader:
         if column not in roles:
             self._refuse(
                 (DECIDE, about, column),
-                f"column {column!r} is to be decided about, but no role names it.",
+                f"column {column!r} has a decision, but no role; give it a role or remove the "
+                "decision.",
             )
         if answer == "numbers":
             kinds = Settings.parameters()["kinds"].parse(settings.get("kinds"))
@@ -291,8 +294,8 @@ class _Reader:
         if roles[column] not in (answer, ANSWERS[about][0]):
             self._refuse(
                 (DECIDE, about, column),
-                f"column {column!r} is decided to be {answer}, but {roles[column]} names "
-                f"it; choose one.",
+                f"column {column!r} is decided to be {answer}, but is listed "
+                f"as {roles[column]}; choose one.",
             )
         if (
             roles[column] != answer

@@ -35,7 +35,7 @@ def settings_schema() -> dict[str, Any]:
 def _decide() -> dict[str, Any]:
     """Return the schema of the open questions of a proposal, with the answers for each column."""
     return {
-        "description": "What names, types and counts cannot tell: one of the words for each "
+        "description": "Questions that only you can answer: one of the listed words for each "
         "column.",
         "type": "object",
         "properties": {

@@ -84,9 +84,9 @@ def wrong_strata(sizes: np.ndarray, lacking: np.ndarray, settings: Settings) -> 
     if wrong.all():
         raise InputError(
             sentence(
-                f"no stratum has k = {settings.k} records and can keep what is promised, so that ",
+                f"no stratum has k = {settings.k} records and can keep the guarantees, so ",
                 Assignment("small_strata", "drop"),
-                " would leave nothing; ask for less, or for coarser strata.",
+                " would leave nothing; lower k or l, raise t, or choose coarser strata.",
             )
         )
     return wrong
@@ -119,9 +119,8 @@ def check_columnwise(schema: Schema, settings: Settings) -> None:
         )
     if schema.names(Role.STRATUM) and settings.params.get("effort") == "prove":
         raise InputError(
-            "a bound is proven for all groupings of a table, not for those within "
-            "strata; choose another effort than prove, or "
-            "make each stratum a table of its own."
+            "effort prove cannot be combined with strata; choose another effort, or "
+            "release each stratum as a separate table."
         )
 
 
@@ -236,7 +235,7 @@ def _refusal(
                 f"{strata} (with {records:,} records) {'has' if count == 1 else 'have'} {why}"
             )
     return sentence(
-        f"{' and '.join(reasons)}; put strata together, or say ",
+        f"{' and '.join(reasons)}; merge strata, or say ",
         Assignment("small_strata", "drop"),
         " to leave these records out.",
     )

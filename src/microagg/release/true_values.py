@@ -107,8 +107,8 @@ def _refusal(variable: Variable, once: int, known: int) -> Sentence:
             " to release means; otherwise ",
         )
     return sentence(
-        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur once, "
-        "and groups would release such values of single records; ",
+        f"column {name!r} holds categories, {once:,} of its {known:,} known values occur only "
+        "once, so a group could release the value of one record; ",
         numbers,
         "make it an identifier or leave it out, give it a hierarchy and ",
         Assignment("aggregate", {name: "generalise"}),

@@ -28,7 +28,7 @@ from microagg.table.variable import Cells
 
 # relatively: from here on it is told that rounding changed the sum of the weights
 
-NO_NUMBERS = "the weight {!r} does not hold numbers; weights are numbers above 0."
+NO_NUMBERS = "the weight {!r} does not hold numbers; choose a column of numbers above 0."
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _check_where(column: Column, atoms: np.ndarray | None, cells: Cells) -> None
             raise InputError(
                 f"the weight {column.name!r} {what} in row {int(np.argmax(wrong)) + 1} "
                 f"(header not counted); weights are numbers "
-                "above 0: leave such records out, or mend them."
+                "above 0: leave such records out, or correct them."
             )
 
 

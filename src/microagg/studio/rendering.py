@@ -21,14 +21,14 @@ ROLES = {
     "quasi": ("protect", "Others may know it, such as age or postcode. Its values are averaged."),
     "confidential": (
         "secret",
-        "Nobody should learn it of a person. Released as it is; see l, t.",
+        "Sensitive, such as a diagnosis. Released unchanged; l and t protect it.",
     ),
     "identifier": ("leave out", "It names a person, such as a name or an insurance number."),
-    "keep": ("as it is", "Harmless even for somebody who knows it. Released as it is."),
+    "keep": ("unchanged", "Harmless even if somebody knows it. Released unchanged."),
     "weight": ("weight", "How many people a record stands for."),
     "stratum": (
         "groups within",
-        "Such as regions. Released as it is; groups never mix them.",
+        "Such as regions. Released unchanged; groups never mix them.",
     ),
     "unit": ("household", "Household or company that several records belong to. Left out."),
 }
@@ -114,7 +114,11 @@ async def on_disconnect(request: Request, error: Exception) -> Response:
 
 async def on_http_error(request: Request, error: Any) -> Response:
     """Answer an address or method that does not exist."""
-    sentence = "There is no such page." if error.status_code == 404 else "That cannot be done here."
+    sentence = (
+        "There is no such page; check the address."
+        if error.status_code == 404
+        else "This page does not accept that request; go back."
+    )
     return render(request, "error.html", error.status_code, sentence=sentence)
 
 

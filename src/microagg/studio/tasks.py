@@ -271,7 +271,7 @@ class Tasks:
         classes = check(read_table(written), columns, settings.k)
         by_column = settings.chosen_method.scope == "column"
         if not classes.holds and not by_column:
-            raise InputError("the written table does not hold its guarantee; do not use it.")
+            raise InputError("the written table misses its guarantee; do not use it.")
         report = written.with_suffix(".html")
         reports = report_paths(report)
         for path_of_report, public in zip(reports, (False, True), strict=True):
@@ -293,7 +293,7 @@ class Tasks:
 
     def _made(self) -> Any:
         if self._release is None:
-            raise InputError("the release is no longer at hand; run it again.")
+            raise InputError("the release is no longer in memory; run it again.")
         return self._release
 
     def _table(self, path: str, reading: dict[str, Any]) -> tuple[pa.Table, Proposal]:

@@ -58,7 +58,7 @@ async def receive_file(request: Any, folder: Path, largest: int = LARGEST) -> Pa
             raise TaskError("The file is empty; choose another one.")
     except OSError:
         remove_upload(path)
-        raise TaskError("There is not enough room on the disk for this file.") from None
+        raise TaskError("The disk is too full for this file; free some space.") from None
     except BaseException:  # also a connection that breaks off
         remove_upload(path)
         raise
@@ -75,19 +75,19 @@ def remove_upload(path: Path) -> None:
 async def receive_form(request: Any) -> dict[str, str]:
     """Return the fields of a form; fields that occur several times are joined by line ends."""
     if _length(request) > LARGEST_FORM:
-        raise TooLargeError("The form is too large.")
+        raise TooLargeError("The form is too large; shorten its texts.")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST_FORM:
-            raise TooLargeError("The form is too large.")
+            raise TooLargeError("The form is too large; shorten its texts.")
     fields: dict[str, str] = {}
     try:
         pairs = parse_qsl(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS
         )
     except ValueError:
-        raise TaskError("The form cannot be read.") from None
+        raise TaskError("The form cannot be read; reload the page.") from None
     for name, value in pairs:
         fields[name] = f"{fields[name]}\n{value}" if name in fields else value
     return fields

@@ -180,7 +180,8 @@ def aggregated(
     def distances() -> np.ndarray:
         if space is None or labels.ndim == 2:
             raise InputError(
-                "medoid needs groups of whole records; choose another aggregate or method."
+                "medoid needs a method that groups whole records; choose another aggregate or "
+                "method."
             )
         return _centroid_distances(space, cells, labels)
 

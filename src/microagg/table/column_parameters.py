@@ -128,7 +128,7 @@ class KindByColumn(WordByColumn):
 
     def option_forms(self) -> tuple[OptionForm, ...]:
         """Return an option for any kind, and one that names columns of numbers."""
-        text = f"Columns of numbers, also where few values look like codes. {SEVERAL}"
+        text = f"Columns of numbers, even if they look like codes. {SEVERAL}"
         numbers = OptionForm("numeric", text, "COLUMNS", repeatable=True)
         return (*super().option_forms(), numbers)
 

@@ -194,7 +194,7 @@ def units_of(table: pa.Table, name: str, *, na: Sequence[Any] = ()) -> Attribute
 def units_missing(name: str, missing: int, records: int, first: int) -> str:
     """Return the message for records without a unit; `first` is the index of one of them."""
     return (
-        f"column {name!r} tells the unit of each record, but is missing in {missing:,} "
+        f"column {name!r} names the unit of each record, but is missing in {missing:,} "
         f"of {records:,}, first in row {first + 1}; "
         "fill it in, or leave such records out."
     )
@@ -361,7 +361,8 @@ def _as_column(values: np.ndarray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(values.tolist())])
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         raise InputError(
-            "confidential mixes values of several types, or holds odd ones; make them one."
+            "confidential mixes values of several types, or of a type that cannot be measured; "
+            "make them one type."
         ) from None
 
 

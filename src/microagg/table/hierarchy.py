@@ -301,11 +301,11 @@ def _rows_of_dict(tree: Mapping[Any, Any]) -> list[Row]:
             path.append(parents[path[-1]])
             if len(path) > len(parents) + 1:
                 raise InputError(
-                    f"entry {number} of the hierarchy leads round in a circle; mend it."
+                    f"entry {number} of the hierarchy leads back to itself; correct it."
                 )
         rows.append((f"entry {number}", tuple(path)))
     if parents and not rows:
-        raise InputError("the entries of the hierarchy lead round in a circle; mend them.")
+        raise InputError("the entries of the hierarchy lead in a circle; correct them.")
     return rows
 
 

@@ -38,14 +38,14 @@ class Orders(ByColumn):
     or numbers carry it.
 
     On a command line and as text an order is typed with < between its levels, or read from a file
-    with a level a line.
+    with one level per line.
 
     >>> orders = Orders("ordinal", "which columns have an order")
     >>> orders.parse("education=P < S < PS"), orders.parse(["education", "age"])
     ({'education': ('P', 'S', 'PS')}, {'education': None, 'age': None})
     """
 
-    describes: str = 'column, "column=LOWEST<NEXT<HIGHEST" or column=@FILE with a level a line'
+    describes: str = 'column, "column=LOWEST<NEXT<HIGHEST" or column=@FILE with one level per line'
 
     @property
     def json_schema(self) -> Schema:
@@ -63,7 +63,7 @@ class Orders(ByColumn):
     def hint(self) -> str:
         """Return the hint on orders that help adds."""
         return (
-            'As "education=LOW<MIDDLE<HIGH", or education=@FILE with a level a line. '
+            'As "education=LOW<MIDDLE<HIGH", or education=@FILE with one level per line. '
             "May be repeated."
         )
 
@@ -113,7 +113,7 @@ class Orders(ByColumn):
             first = levels.index(level) + 1
             if first != position:
                 raise InputError(
-                    f"the order of column {column!r} has one level twice, in places "
+                    f"the order of column {column!r} has one level twice, at positions "
                     f"{first} and {position}; leave one out."
                 )
         return levels
@@ -137,7 +137,7 @@ class Orders(ByColumn):
         except (OSError, ValueError):
             raise InputError(
                 f"the order of column {column!r} cannot be read from {str(path)!r}; name "
-                "a file in UTF-8 with a level a line."
+                "a file in UTF-8 with one level per line."
             ) from None
         return [line for line in text.split("\n") if line]
 
@@ -210,11 +210,11 @@ KINDS = KindByColumn(
     choices=tuple(kind.value for kind in Kind),
     flag="kind",
 )
-NOMINAL = Names("nominal", "Columns of categories without an order, also where they are numbers.")
+NOMINAL = Names("nominal", "Columns of categories without an order, even if they are numbers.")
 ORDINAL = Orders(
     "ordinal",
-    "A column of levels and their order, the lowest first; the name alone where its type "
-    "or its numbers carry the order.",
+    "A column of levels and their order, the lowest first; the name alone if its type "
+    "or its numbers give the order.",
 )
 IMPORTANCE = WeightByColumn("importance", "How important a column is; above 0, 1 is normal.")
 AGGREGATE = AggregateByColumn(
@@ -273,7 +273,7 @@ def column_settings(**value: Any) -> ColumnSettings:
         item.name: item.parse(value.pop(item.name, item.default)) for item in OF_COLUMNS
     }
     if value:
-        raise InputError(f"there is no {next(iter(value))!r} to be said of columns.")
+        raise InputError(f"columns have no setting {next(iter(value))!r}.")
     answers: dict[str, tuple[Kind, str]] = {}
     for name, kind, said_by in (
         *((name, Kind(word), KINDS.name) for name, word in parsed["kinds"].items()),

@@ -44,8 +44,8 @@ class NewNames(ByColumn):
         again = [new for new in names.values() if new in names]
         if again:
             raise InputError(
-                f"{self.name} gives a column the name {again[0]!r}, which another one "
-                f"has in the table; choose a new one."
+                f"{self.name} gives a column the name {again[0]!r}, but another column "
+                f"of the table has it; choose a new one."
             )
         return names
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.errors import InputError
+from microagg.formatting import counted
 from microagg.table.columns.arrow import compute as pc
 from microagg.table.columns.arrow import is_text
 from microagg.table.normalise import normalise
@@ -58,16 +59,14 @@ def numbers_of(
         return _differences(column)
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-            raise InputError(
-                f"column {name!r} holds nothing that is a number; call it nominal or ordinal."
-            )
+            raise InputError(f"column {name!r} holds no numbers; make it nominal or ordinal.")
         column = pc.cast(pc.cast(column, pa.int8()), pa.float64())
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
         row = (row if standing is None else int(standing.rows[row])) + 1
         raise InputError(
-            f"column {name!r}, row {row} (header not counted): infinite value; mend it, "
+            f"column {name!r}, row {row} (header not counted): infinite value; correct it, "
             f"or declare it special."
         )
     return numbers
@@ -84,9 +83,8 @@ def _parsed(
         number = pc.match_substring_regex(trimmed, r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
         wrong = _records(np.asarray(pc.fill_null(pc.invert(number), False)).astype(bool), standing)
         raise InputError(
-            f"column {name!r} is to be numeric and holds text that is no number in "
-            f"{wrong:,} records; "
-            "mend it, name the markers of missing values with na, or call the column nominal."
+            f"column {name!r} is declared numeric, but holds text in {counted(wrong, 'record')}; "
+            "correct it, name the markers of missing values with na, or make the column nominal."
         ) from None
 
 
@@ -148,8 +146,8 @@ def places_among(
     lacking = _records(places[codes] == len(levels), standing)
     if lacking:
         raise InputError(
-            f"the order given for column {name!r} lacks a level that occurs, in "
-            f"{lacking:,} records; add all levels to it."
+            f"the order given for column {name!r} lacks a level that occurs in "
+            f"{counted(lacking, 'record')}; add all levels to it."
         )
     used = places[:-1]
     return places[codes], len(used) - len(np.unique(used))

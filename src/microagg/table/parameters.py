@@ -333,7 +333,7 @@ class GroupSize(Declared):
             raise InputError(f"{self.name} must be a {self.describes}.")
         if k < 2:
             raise InputError(
-                f"{self.name} is {k}, but a group protects nobody unless {self.name} is at least 2."
+                f"{self.name} is {k}, but must be at least 2: a group of one protects nobody."
             )
         return k
 

@@ -126,7 +126,6 @@ class Rules(Names):
 
 RULES = Rules(
     "rules",
-    "Sums that hold in every record, such as 'total = wage + other', and are to hold in "
-    "the release; sums that are found in the "
-    "table are kept, too, unless this is none.",
+    "Sums to keep, such as 'total = wage + other'; they must hold in every record. Sums that "
+    "are detected in the table are kept too; none turns that off.",
 )

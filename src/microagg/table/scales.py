@@ -120,8 +120,8 @@ _ENTRIES = (
     Scale("zscore", "in standard deviations from the mean", _by_deviation),
     Scale("minmax", "from the least (0) to the largest value (1)", _by_range),
     Scale("robust", "in quartile distances from the median", _by_quartiles),
-    Scale("rank", "by the place of a value among the others, in standard deviations", _by_rank),
-    Scale("none", "as they are", _as_is),
+    Scale("rank", "by rank, in standard deviations", _by_rank),
+    Scale("none", "unchanged", _as_is),
 )
 SCALES: dict[str, Scale] = {entry.name: entry for entry in _ENTRIES}
 SCALE = Choice(

@@ -244,8 +244,8 @@ def _check_hierarchy(column: Column, aggregate: str | None) -> None:
     if column.kind is not Kind.NOMINAL and aggregate not in fitting:
         raise InputError(
             sentence(
-                f"column {column.name!r} is {column.kind}, where a hierarchy serves "
-                f"{' and '.join(fitting)} only; say ",
+                f"column {column.name!r} is {column.kind}, and a hierarchy only works with "
+                f"{' and '.join(fitting)} there; say ",
                 Assignment("aggregate", {column.name: fitting[0]}),
                 ", or leave the hierarchy out.",
             )

@@ -65,7 +65,7 @@ def toml_value(value: Any) -> str:
         )
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_value, value))}]"
-    raise TypeError(f"{type(value).__name__} has no place in a file of settings")
+    raise TypeError(f"a value of type {type(value).__name__} cannot stand in a file of settings")
 
 
 def entry(name: str, value: Any) -> str:

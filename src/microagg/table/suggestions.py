@@ -8,7 +8,7 @@ MOST_LISTED = 8
 """Columns that an error lists before it gives the nearest names only."""
 MOST_NEAREST = 3
 LIKE_ENOUGH = 0.6  # as difflib counts likeness: 1 is equal
-NO_QUASI = "{} names {!r}, which is no quasi-identifying column; others are not changed."
+NO_QUASI = "{} names {!r}, which is not quasi-identifying; only such columns are changed."
 
 
 def nearest_names(name: str, names: Iterable[str], most: int = MOST_NEAREST) -> list[str]:

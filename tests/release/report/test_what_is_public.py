@@ -429,10 +429,10 @@ def test_a_bound_is_published_by_name() -> None:
     ("records", "names", "says"),
     [
         (999, ["il"], "publish is for tables of 1,000 records and more"),
-        (1_000, ["ks"], "there is no 'ks' to publish; it takes names of measures: il,"),
-        (1_000, ["k"], "k is computed from the released table, so it is public by itself"),
-        (1_000, ["dominance"], "dominance is decided by single records"),
-        (1_000, ["il-minmax"], "il-minmax is decided by single records"),
+        (1_000, ["ks"], "publish does not know the measure 'ks'; choose from il,"),
+        (1_000, ["k"], "anyone can compute k from the released table; leave it out of publish"),
+        (1_000, ["dominance"], "dominance could reveal single records"),
+        (1_000, ["il-minmax"], "il-minmax could reveal single records"),
         (1_000, 3.5, "publish must be a name or a list"),
     ],
 )

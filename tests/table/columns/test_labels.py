@@ -177,5 +177,5 @@ def test_what_the_user_says_comes_before_labels() -> None:
     levels = {"age": ("-9", "31", "97")}
     ordinal = ColumnSettings(kinds={"age": Kind.ORDINAL}, levels=levels)
     assert as_labels_say(ordinal, table).special == {}
-    with pytest.raises(ma.InputError, match="'sex' are labelled codes, and their mean"):
+    with pytest.raises(ma.InputError, match="'sex' have labels, and their mean"):
         as_labels_say(ColumnSettings(kinds=kinds, aggregate={"sex": "mean"}), table)

@@ -113,7 +113,7 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
     ("cells", "settings", "says"),
     [
         (["30", "x", "40"], {},
-         r"row 2 .*: text where a number is needed; mend it, or say what it is: "
+         r"row 2 .*: text where a number is needed; correct it, or say what it is: "
          r"special=\{'a'"),
         (["30", "", "NA", "x"], {}, r"row 4 .*: text where a number is needed"),
         (["30", "x"], {}, "row 2"),
@@ -124,10 +124,10 @@ def test_values_that_look_like_markers_are_told(tmp_path: Path) -> None:
         (["30", "1e999"], {}, "row 2 .*infinite value"),
         (["30", "refused", "x"], {"special": {"a": "refused"}}, "row 3"),
         (["2024-01-31", "soon"], {}, "row 2 .*text where a date is needed"),
-        (["2024-01-31", "2024-01-31T10:30"], {}, "row 2 .*another pattern"),
-        (["2024-01-31T10:30Z", "2024-01-31T10:30+01:00"], {}, "row 2 .*another pattern"),
-        (["2024-01-31", "NA", "2024-02-30"], {}, "row 3 .*no date of the calendar"),
-        (["2024-01-31T10:30", "2024-01-31T25:30"], {}, "row 2 .*no date of the calendar"),
+        (["2024-01-31", "2024-01-31T10:30"], {}, "row 2 .*unlike the dates before"),
+        (["2024-01-31T10:30Z", "2024-01-31T10:30+01:00"], {}, "row 2 .*unlike the dates before"),
+        (["2024-01-31", "NA", "2024-02-30"], {}, "row 3 .*not a date of the calendar"),
+        (["2024-01-31T10:30", "2024-01-31T25:30"], {}, "row 2 .*not a date of the calendar"),
         (["2024-01-31", "97"], {"special": {"a": 97}}, "row 2 .*special code in a column of dates"),
     ],
 )  # fmt: skip

@@ -200,7 +200,7 @@ def exact_numbers(name: str, column: pa.ChunkedArray, what: str) -> pa.ChunkedAr
     if pc.any(pc.is_inf(numbers)).as_py():
         raise InputError(
             f"column {name!r} holds infinite numbers, which {what} files do not know; "
-            f"mend it, or write a file of another format."
+            f"correct it, or write a file of another format."
         )
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 

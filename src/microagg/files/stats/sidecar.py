@@ -109,5 +109,5 @@ def _read(path: Path, content: bytes) -> dict[str, Labels]:
         return {str(name): Labels.from_data(entry) for name, entry in data["columns"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         raise InputError(
-            f"{str(path)!r} does not hold labels as microagg writes them; mend it, or remove it."
+            f"{str(path)!r} does not hold labels as microagg writes them; correct it, or remove it."
         ) from None

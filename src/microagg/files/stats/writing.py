@@ -242,7 +242,7 @@ def _check_texts(package: str, target: Target, name: str, text: pa.ChunkedArray)
         what = "text that ends in blanks"
     if what:
         raise InputError(
-            f"column {name!r} holds {what}, which no {package} file keeps; mend it, or "
+            f"column {name!r} holds {what}, which no {package} file keeps; correct it, or "
             f"write a file of another format."
         )
 

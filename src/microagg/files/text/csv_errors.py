@@ -28,7 +28,7 @@ def check_csv(
         raise InputError(
             sentence(
                 f"{str(path)!r}, row {ragged} (header not counted) does not have the "
-                f"{len(names)} columns of the header; mend it, say another ",
+                f"{len(names)} columns of the header; correct it, say another ",
                 Assignment("delimiter", "…"),
                 ", put double quotes around values with a separator in them, or say skip_rows if "
                 "the header comes after other rows.",

@@ -149,7 +149,7 @@ def _not_utf8(path: Path, content: Path | pa.Buffer) -> str:
         raise InputError(
             sentence(
                 f"{str(path)!r} is in UTF-8 but for some bytes "
-                f"({position_of(content, first_wrong)}); mend it, or say ",
+                f"({position_of(content, first_wrong)}); correct it, or say ",
                 Assignment("encoding", "cp1252"),
                 " if it is that.",
             )
@@ -206,7 +206,7 @@ def check_zeros(path: Path, offset: int) -> NoReturn:
     raise InputError(
         sentence(
             f"{str(path)!r} has zero bytes (about byte {offset + 1:,}), so it is damaged or "
-            "no text; mend it, or say its ",
+            "no text; correct it, or say its ",
             Assignment("encoding", "…"),
             ".",
         )

@@ -8,9 +8,9 @@ root.classList.toggle("curtain", sessionStorage.getItem("curtain") === "drawn");
 async function send(file) {
   const message = byId("message"), busy = byId("busy"), limit = Number(byId("upload").dataset.limit);
   message.hidden = true;
-  let sentence = "The upload broke off; choose the file again.";
+  let sentence = "The upload was interrupted; choose the file again.";
   if (file.size > limit) {
-    sentence = "The file is larger than is accepted here; name it on the command line instead.";
+    sentence = "The file is too large to upload; start the studio with its name: microagg studio FILE.";
   } else {
     busy.hidden = false;
     try {
@@ -47,7 +47,7 @@ function poll(address, take) {
     } catch {
       clearInterval(timer);
       const status = byId("told") || byId("opening");
-      status.textContent = "The studio does not answer; look where it was started.";
+      status.textContent = "The studio does not answer; check the terminal where it was started.";
     }
   }, 300);
 }

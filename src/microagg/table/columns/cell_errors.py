@@ -13,5 +13,5 @@ def check_value(name: str, position: int, what: str) -> NoReturn:
     """
     raise InputError(
         f"column {name!r}, row {position + 1} (header not counted): {what}; "
-        "quasi-identifiers must be numbers without gaps, so mend it or leave the record out."
+        "quasi-identifiers must be numbers without gaps, so correct it or leave the record out."
     )

@@ -219,8 +219,7 @@ def _check_fine(name: str, kind: Any, extent: Extent, terms: dict[str, Any]) -> 
     if span >= TOLD_APART:
         raise OnlyInMemoryError(
             f"column {name!r} has values with too many digits for large-table mode; round them, "
-            f"or give it more "
-            "memory."
+            "or give it more memory."
         )
 
 

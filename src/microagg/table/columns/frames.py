@@ -120,7 +120,7 @@ def _check_broken(table: pa.Table) -> None:
             column.validate(full=True)
         except pa.ArrowException:
             raise InputError(
-                f"column {name!r} is damaged, or holds text that is not in UTF-8; mend it."
+                f"column {name!r} is damaged, or holds text that is not in UTF-8; correct it."
             ) from None
 
 
@@ -301,7 +301,7 @@ def _odd_column(frame: nw.DataFrame[Any]) -> tuple[str, str]:
             _as_arrow(frame.select(name))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             if isinstance(error, UnicodeError) or "UTF8" in str(error):
-                return name, "holds text that is not in UTF-8; mend it."
+                return name, "holds text that is not in UTF-8; correct it."
             return name, "mixes values of several types; make them one."
         except OverflowError:
             return name, "holds whole numbers of more than 64 bits; make them text or floats."

@@ -359,8 +359,8 @@ def _check_codes_stay(column: str, name: str) -> None:
             entry.name for entry in fitting if not (entry.rounds or entry.needs_hierarchy)
         )
         raise InputError(
-            f"all values of column {column!r} are labelled codes, and their {name} may be "
-            f"none of them; choose {', '.join(first)} or {last}."
+            f"all values of column {column!r} have labels, and their {name} may have "
+            f"none; choose {', '.join(first)} or {last}."
         )
 
 

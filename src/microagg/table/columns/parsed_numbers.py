@@ -75,9 +75,8 @@ class Codes:
     def refuse(self, index: int, what: str) -> None:
         """Raise for a special code that can match no cell."""
         raise InputError(
-            f"special code number {index + 1} of column {self.name!r} is no {what}, and "
-            f"the column holds nothing else; "
-            "correct it or leave it out."
+            f"special code number {index + 1} of column {self.name!r} is no {what}, but "
+            "the column holds nothing else; correct the code or leave it out."
         )
 
 

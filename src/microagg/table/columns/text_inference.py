@@ -48,7 +48,8 @@ from microagg.table.columns.text_options import cells_of_pattern
 from microagg.table.columns.text_types import TextType, is_truth, number_type
 from microagg.table.schema import ColumnSettings, Kind
 
-NO_DATE = "no date of the calendar; mend it or leave the record out"
+NO_DATE = "not a date of the calendar; correct it or leave the record out"
+NOT_FINITE = "infinite value; correct it or leave the record out"
 
 
 def quasi_column(
@@ -206,7 +207,7 @@ def parsed_numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     numbers = pc.cast(trimmed, pa.float64())
     wrong = pc.index(pc.is_inf(numbers), True).as_py()
     if wrong >= 0:
-        _check_cell(name, wrong, "infinite value; mend it or leave the record out")
+        _check_cell(name, wrong, NOT_FINITE)
     return numbers
 
 
@@ -264,7 +265,7 @@ def _as_dates(name: str, look: TextFacts) -> tuple[pa.Field, pa.ChunkedArray]:
         _check_cell(
             name,
             wrong,
-            "a date in another pattern than before; write all alike, or say ",
+            "written unlike the dates before it; write all alike, or say ",
             Assignment("nominal", [name]),
         )
     pattern = Pattern.of(pc.drop_null(text)[0].as_py(), _longest_fraction(text))
@@ -337,14 +338,14 @@ def _check_mixed(name: str, look: TextFacts, *, numeric: bool) -> None:
                 both_of(look.left, pc.invert(look.numbers if what == "number" else dates))
             )
             if wrong >= 0 and infinite[wrong].as_py():
-                _check_cell(name, wrong, "infinite value; mend it or leave the record out")
+                _check_cell(name, wrong, NOT_FINITE)
             if wrong >= 0:
                 _check_cell(name, wrong, f"text where a {what} is needed; ", _advice_on_text(name))
 
 
 def _advice_on_text(name: str) -> Sentence:
     return sentence(
-        "mend it, or say what it is: ",
+        "correct it, or say what it is: ",
         Assignment("special", {name: "…"}),
         " for a code such as not applicable, ",
         Assignment("na", ["…"]),

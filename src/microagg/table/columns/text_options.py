@@ -203,8 +203,8 @@ class DatePattern(Declared):
                     and len(re.sub("%.", "", value)) < 2
                 ):
                     raise InputError(
-                        f"{self.name} cannot be {value}: such dates could not be told "
-                        f"from numbers; put signs between their parts."
+                        f"{self.name} cannot be {value}: such dates look like "
+                        f"numbers; put a sign between year, month and day."
                     )
                 return value
         raise InputError(f"{self.name} must be {self.describes}.")
@@ -240,13 +240,12 @@ GROUPING = {
 
 HEADER = OptionalBool(
     "header",
-    "Whether the first row of a csv file holds the names of the columns; without, they "
-    "are 1, 2, 3 and so on.",
+    "Whether the first row of a csv file holds the names of the columns; if not, they "
+    "are called 1, 2, 3 and so on.",
 )
 SKIP_ROWS = RowCount(
     "skip_rows",
-    "How many rows of a text or Excel file to pass over before the one with the names of "
-    "the columns.",
+    "How many rows of a text or Excel file to skip before the one with the names of the columns.",
 )
 DECIMAL = Letter(
     "decimal", "The decimal sign of the numbers of a text file: a point or a comma.", DECIMALS
@@ -264,12 +263,12 @@ READING = (
     SKIP_ROWS,
     Encoding(
         "encoding",
-        "The encoding of a text file, such as utf-8, utf-16 or cp1252; found out if not given.",
+        "The encoding of a text file, such as utf-8, utf-16 or cp1252; detected if not given.",
     ),
     Letter(
         "delimiter",
         "What separates the columns of a text file: a comma, semicolon, tab or pipe; "
-        "found out if not given.",
+        "detected if not given.",
         DELIMITERS,
     ),
     DECIMAL,
