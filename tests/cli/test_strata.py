@@ -102,7 +102,7 @@ def test_wrong_input_gets_its_sentence(microagg: Microagg, tmp_path: Path) -> No
             "w",
             "--aggregate",
             "w=median",
-        ): "'w' is the weight, of which median is nothing",
+        ): "'w' is the weight, of which median cannot be released",
         ("in.csv", "--aggregate", "age=keep"): "give it the role keep instead",
         ("in.csv", "--aggregate", "age=drop"): "give it the role identifier instead",
         (

@@ -46,7 +46,7 @@ def test_kept_told_and_checked(microagg: Microagg, source: Path) -> None:
     assert done.code == 0, done
     assert "every class has records of 3 or more different units (home)" in done.out
     assert "someone who knows all records of one may still find it" in done.out
-    assert "dropped     home" in done.out
+    assert "dropped      home" in done.out
     done.silent_about({"secret-"})
     written = pd.read_csv(source.parent / "out.csv")
     assert list(written.columns) == ["age", "rooms"]

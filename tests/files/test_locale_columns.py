@@ -100,7 +100,9 @@ def test_grouped_digits_are_remembered() -> None:
     ("texts", "row"), [(["900", "1.200,50"], 2), (["1,200", "900"], 1), (["9", "8", "1'200"], 3)]
 )
 def test_signs_that_nobody_declared_are_refused(texts: list[str], row: int) -> None:
-    with pytest.raises(ma.InputError, match=rf"'x', row {row} .*nobody has said the meaning"):
+    with pytest.raises(
+        ma.InputError, match=rf"'x', row {row} .*a number with a sign of unknown meaning"
+    ):
         quasi_column_in("x", column(*texts), settings(), POINT)
     made = quasi_column_in("x", column(*texts), settings(Kind.NOMINAL), POINT)[1]
     assert made.to_pylist() == texts

@@ -106,7 +106,7 @@ def test_plain_points_against_adding_up(seed: int) -> None:
     points, labels = rng.normal(size=(12, 3)), np.repeat(np.arange(4, dtype=np.int32), 3)
     means = np.array([points[labels == group].mean(axis=0) for group in range(4)])[labels]
     moved = np.round(means, 1)
-    part = LossSums.of_points(points, moved, labels)
+    part = LossSums.of_points(points, moved, labels, keep_errors=True)
     errors = [math.fsum((points[i] - moved[i]) ** 2) for i in range(12)]
     within = math.fsum(float(x) for x in ((points - means) ** 2).ravel())
     assert sums.rounded(part.sse[0], 0) == pytest.approx(math.fsum(errors), rel=1e-13)
