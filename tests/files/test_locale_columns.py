@@ -102,8 +102,6 @@ def test_grouped_digits_are_remembered() -> None:
 def test_signs_that_nobody_declared_are_refused(texts: list[str], row: int) -> None:
     unknown = rf"'x', row {row} .*a number with a sign of unknown meaning"
     with pytest.raises(ma.InputError, match=unknown):
-        ma.InputError, match=rf"'x', row {row} .*a number with a sign of unknown meaning"
-    ):
         quasi_column_in("x", column(*texts), settings(), POINT)
     made = quasi_column_in("x", column(*texts), settings(Kind.NOMINAL), POINT)[1]
     assert made.to_pylist() == texts
