@@ -51,7 +51,7 @@ def test_a_report_replaces_a_report_only(
 def test_a_report_does_not_replace_manifests(tmp_path: Path) -> None:
     source = tables.write(tables.people(), tmp_path / "in.csv")
     for name in ("o.csv.json", "O.CSV.json"):
-        with pytest.raises(ma.InputError, match="the place of a manifest"):
+        with pytest.raises(ma.InputError, match="the name of a manifest"):
             anonymize_file(source, tmp_path / "o.csv", 3, report=tmp_path / name, **OPTIONS)
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"], (
         "found out before anything was written"
