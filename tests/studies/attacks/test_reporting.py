@@ -108,7 +108,7 @@ def test_saved_results_name_what_was_attacked(results: FileAttacks, folder: Path
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"report": Path("r.txt")}, "ends otherwise"),
+        ({"report": Path("r.txt")}, "has no ending of a report"),
         ({"report": Path("nowhere/r.html")}, "does not exist"),
         ({"other": "nowhere.csv"}, "nowhere.csv"),
     ],
