@@ -33,6 +33,7 @@ def cells(path: Path, **options: Any) -> list[list[str | None]]:
         "header": True,
         **options,
     }
+    # each case sets other options, so their types differ
     parts = list(batches_of_text(path, **options_of_file))  # type: ignore[arg-type]
     return [column.to_pylist() for column in pa.Table.from_batches(parts).columns]
 

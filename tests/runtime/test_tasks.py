@@ -177,6 +177,7 @@ def test_tasks_hear_when_their_results_are_no_longer_needed() -> None:
 
     results = ThreadExecutor(2).map_ordered(work, [(0,), (1,), (2,), (3,)])
     assert next(results) == 0
+    # a generator, though the protocol promises an iterator only
     results.close()  # type: ignore[attr-defined]
     assert 1 in heard
     with cancel_scope(begun):
